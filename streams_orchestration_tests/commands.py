@@ -15,7 +15,7 @@ import psutil
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.waiting import until
 
 SPECS = Path(__file__).parents[1] / "specs"
@@ -66,7 +66,7 @@ def wait_for(
         return f"the condition is not met: {read_status(home, application)}"
 
     until(
-        lambda: application in deployed_applications(home),
+        lambda: application in list_applications(home),
         f"{application} is not deployed",
         TIMEOUT_SECONDS,
         POLL_SECONDS,

@@ -16,12 +16,13 @@ def show() -> int:
     opened = api.Catalog(home)
     version = opened.version()
     lines = [f"catalog     {opened.name}", f"revision    {version or 'none: no application was ever deployed here'}"]
-    deployed = api.deployed_applications(home) if version == api.newest() else ()
-    if version == api.newest():
+    deployed = api.list_applications(home) if version == api.product_revision() else ()
+    if version == api.product_revision():
         lines.append(f"deployed    {', '.join(deployed) or 'nothing'}")
     elif version is not None:
-        lines.append(f"wanted      {api.newest()}{': `streams catalog upgrade`' if api.is_older(version) else ''}")
-    facts = {"catalog": opened.name, "revision": version, "wanted": api.newest(), "deployed": list(deployed)}
+        remedy = ": `streams catalog upgrade`" if api.is_upgradable_revision(version) else ""
+        lines.append(f"wanted      {api.product_revision()}{remedy}")
+    facts = {"catalog": opened.name, "revision": version, "wanted": api.product_revision(), "deployed": list(deployed)}
     return answer(lambda: facts, "\n".join(lines))
 
 
@@ -32,14 +33,14 @@ def upgrade() -> int:
         CatalogMissingError, CatalogVersionError: there is no catalog, or it cannot be upgraded now.
     """
     opened = api.Catalog(api.Home.default())
-    before = api.upgrade_tables(opened)
-    done = "has this version already" if before == api.newest() else f"was upgraded from {before}"
-    facts = {"catalog": opened.name, "before": before, "revision": api.newest()}
-    return answer(lambda: facts, f"{opened.name}: the catalog {done} ({api.newest()}).")
+    before = api.upgrade_catalog(opened)
+    done = "has this version already" if before == api.product_revision() else f"was upgraded from {before}"
+    facts = {"catalog": opened.name, "before": before, "revision": api.product_revision()}
+    return answer(lambda: facts, f"{opened.name}: the catalog {done} ({api.product_revision()}).")
 
 
 def upgrade_catalog(catalog: api.Catalog) -> None:
     """Upgrade an older catalog to this version before its use, and report that. Raises CatalogError if that fails."""
-    before = api.upgrade_older(catalog)
+    before = api.upgrade_older_catalog(catalog)
     if before is not None:
-        note(f"The catalog was upgraded from revision {before} to {api.newest()}.")
+        note(f"The catalog was upgraded from revision {before} to {api.product_revision()}.")

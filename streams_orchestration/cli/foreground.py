@@ -183,7 +183,7 @@ class Foreground:
             return False
         self._seen = mark
         with suppress(api.CatalogUnavailableError):
-            return api.has_ended(self._catalog, self._name)
+            return api.has_application_ended(self._catalog, self._name)
         return False
 
     @property

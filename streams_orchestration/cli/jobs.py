@@ -110,7 +110,7 @@ class Jobs:
 
     def status(self) -> api.ApplicationStatus:
         """Update the states of the application's units, then return its status. Raises as `observed_status` does."""
-        return api.observed_status(api.opened_catalog(self._home, self._application), self._application)
+        return api.observed_status(api.open_catalog(self._home, self._application), self._application)
 
     def _run(
         self,

@@ -31,7 +31,7 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
         SettingError: a setting in the environment cannot be used.
     """
     home = api.Home.default()
-    if api.catalog_url(home).get_backend_name() != "postgresql":
+    if api.read_catalog_url(home).get_backend_name() != "postgresql":
         message = (
             "several machines need a catalog in PostgreSQL, since files on a network cannot be locked safely. Set "
             "STREAMS_CATALOG to its address, such as postgresql://user@host/database"

@@ -109,12 +109,12 @@ def show_status(application: str | None, timeline: Path | None, format_: str, *,
         _draw(home, application, timeline)
         return
     if format_ == "json":
-        names = [application] if application else api.deployed_applications(home)
+        names = [application] if application else api.list_applications(home)
         documents = [status_document(home, api.read_status(home, name)) for name in names]
         write_json(documents[0] if application else documents)
     elif watch:
         _watch(lambda: _shown(home, application, measured=measured))
-    elif application or api.deployed_applications(home):
+    elif application or api.list_applications(home):
         results().print(_shown(home, application, measured=measured))
     else:
         note(_nothing(home))
@@ -123,7 +123,7 @@ def show_status(application: str | None, timeline: Path | None, format_: str, *,
 def _shown(home: api.Home, application: str | None, *, measured: bool) -> RenderableType:
     """Return the details of one application, or a table of all deployed ones."""
     if application is None:
-        statuses = [api.read_status(home, name) for name in api.deployed_applications(home)]
+        statuses = [api.read_status(home, name) for name in api.list_applications(home)]
         return overview(statuses, api.now()) if statuses else Text(_nothing(home))
     status, now = api.read_status(home, application), api.now()
     metrics = api.read_metrics(home, application, now)

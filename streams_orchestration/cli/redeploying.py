@@ -83,7 +83,7 @@ def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], ag
     Raises:
         StreamsRuntimeError: the effects cannot be found; `preview_redeploy` lists the reasons.
     """
-    outcome = api.preview_redeploy(api.opened_catalog(home, wanted.name), wanted, drop_state)
+    outcome = api.preview_redeploy(api.open_catalog(home, wanted.name), wanted, drop_state)
     if current().json:
         write_json(outcome.document())
     else:
@@ -147,7 +147,7 @@ def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: floa
             `bring_up`.
     """
     current().application = name
-    catalog = api.opened_catalog(home, name)
+    catalog = api.open_catalog(home, name)
     if (dry_run or drop_state) and api.on_trial(catalog, name):
         message = f"the redeploy of {name} is on trial: --revert loses nothing now. Remove the other options."
         raise click.UsageError(message, click.get_current_context())

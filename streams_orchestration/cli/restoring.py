@@ -37,7 +37,7 @@ def start_request(
     return api.StartOver(run) if fresh else api.GoOn(run)
 
 
-def restored_lines(restored: api.Restored) -> Iterator[str]:
+def restored_lines(restored: api.RestoredApplication) -> Iterator[str]:
     """Yield lines about the savepoint from which an application began, and its differences from the application."""
     manifest, outcome = restored.manifest, restored.redeployment
     rows = sum(state.rows or 0 for state in manifest.states)
@@ -48,7 +48,7 @@ def restored_lines(restored: api.Restored) -> Iterator[str]:
     yield from (f"{text}." for text in restored.notes)
 
 
-def restored_facts(restored: api.Restored) -> dict[str, Any]:
+def restored_facts(restored: api.RestoredApplication) -> dict[str, Any]:
     """Return the savepoint from which an application began, and the differences, as keys of a JSON document."""
     manifest, document = restored.manifest, restored.redeployment.document()
     savepoint = {"savepoint": manifest.title, "path": str(restored.place), "createdAt": manifest.created_at}

@@ -29,7 +29,7 @@ def route(application: str, sink: str) -> int:
         message = f"{sink} of {application} {what}"
         show_error(message)
         return answer(lambda: {"state": status.shown_state}, status=APPLICATION, error=message)
-    epoch = api.route_sink(api.opened_catalog(home, application), application, sink)
+    epoch = api.route_sink(api.open_catalog(home, application), application, sink)
     place = home.results(application) / DIRECTORY
     text = (
         f"{sink}: tuples that its target can never take are set aside in {place}, up to epoch {epoch}; the others are "

@@ -28,7 +28,7 @@ def create(application: str, name: str | None, within: float) -> int:
     """
     home = api.Home.default()
     current().application = application
-    api.read_units(api.opened_catalog(home, application), application)
+    api.read_units(api.open_catalog(home, application), application)
     with locked_start(home.prepare(), application, "streams savepoint create") as lock:
         note(f"Taking a savepoint of {application} ...")
         created = api.create_savepoint(home, lock, name, within=within)
@@ -45,7 +45,7 @@ def list_(application: str | None) -> int:
     """
     home = api.Home.default()
     current().application = application
-    savepoints = [(path, _read(path)) for path in api.saved(home, application)]
+    savepoints = [(path, _read(path)) for path in api.list_savepoints(home, application)]
     if not current().json:
         if savepoints:
             write_table(_table(savepoints), None)
@@ -60,7 +60,7 @@ def show(savepoint: str) -> int:
 
     Raises SavepointError if the savepoint does not exist or cannot be read.
     """
-    place = api.savepoint_of(api.Home.default(), savepoint)
+    place = api.find_savepoint(api.Home.default(), savepoint)
     manifest = api.read_manifest(place)
     current().application = manifest.application
     if not current().json:

@@ -107,7 +107,7 @@ def complete_unit(context: click.Context, _parameter: click.Parameter, start: st
         names = (
             [application]
             if application
-            else load("streams_orchestration.runtime.units.reading:deployed_applications")(home)
+            else load("streams_orchestration.runtime.units.reading:list_applications")(home)
         )
         statuses = [load("streams_orchestration.runtime.observing.reading:read_status")(home, name) for name in names]
     except api.StreamsRuntimeError:

@@ -61,7 +61,7 @@ class SnapshotReader:
 
     def applications(self) -> tuple[str, ...]:
         """Return the names of the deployed applications that may be shown."""
-        names = api.deployed_applications(self.home)
+        names = api.list_applications(self.home)
         return names if self.only is None else tuple(name for name in names if name == self.only)
 
     def require(self, application: str) -> None:

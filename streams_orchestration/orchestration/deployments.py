@@ -42,7 +42,7 @@ def preview_compiled(home: api.Home, compilation: Compilation) -> Redeployment:
         CatalogError: the catalog cannot be used.
     """
     wanted = _deployable(compilation)
-    catalog = api.opened_catalog(home, wanted.name)
+    catalog = api.open_catalog(home, wanted.name)
     outcome = api.preview_redeploy(catalog, wanted, stored=False)
     return outcome if outcome.verdict != "refused" else api.preview_redeploy(catalog, wanted)
 
@@ -52,7 +52,7 @@ def status_when_running(home: api.Home, application: str, timeout: float) -> api
 
     Arguments and errors: see `runtime.deployment.awaiting.await_running`.
     """
-    api.await_running(api.opened_catalog(home, application), application, timeout)
+    api.await_running(api.open_catalog(home, application), application, timeout)
     return api.read_status(home, application)
 
 
@@ -62,7 +62,7 @@ def status_when_stopped(home: api.Home, application: str, timeout: float) -> api
     Raises:
         NotDeployedError: the application is not deployed.
     """
-    api.cancel(api.opened_catalog(home, application), application, timeout)
+    api.cancel(api.open_catalog(home, application), application, timeout)
     return api.read_status(home, application)
 
 

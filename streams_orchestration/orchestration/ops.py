@@ -207,7 +207,7 @@ def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: S
     """
     application, home = application_of(context), streams.directory()
     require_lasting(context, application, home)
-    catalog = api.opened_catalog(home, application)
+    catalog = api.open_catalog(home, application)
     _stop_orphans(context, catalog)
     hosts = api.launch(catalog, application, asked_at=config.asked_at)
     context.log.info("launched hosts: %s", "; ".join(hosts) or "none, since all run")
@@ -277,7 +277,7 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
         HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: see `reset` and `observed_status`.
     """
     known, until = dict[str, api.Known](), time.monotonic() + timeout
-    catalog = api.opened_catalog(home, application)
+    catalog = api.open_catalog(home, application)
     while (status := api.observed_status(catalog, application)).state not in ENDED:
         decisions = api.decide_resets(status, api.now(), known, patience=SENSOR_GRACE_SECONDS)
         known = decisions.known

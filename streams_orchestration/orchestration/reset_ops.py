@@ -182,7 +182,7 @@ def await_reset(
         NotDeployedError: the application is not deployed.
         JavaError, OtherVersionError, StreamsRuntimeError: see `reset` and `await_running`.
     """
-    catalog = api.opened_catalog(home, application)
+    catalog = api.open_catalog(home, application)
     until = time.monotonic() + timeout
     while True:
         try:

@@ -86,7 +86,7 @@ def failed_units_sensor(
         cursor, home = Cursor.load(context.cursor), streams.directory()
         if cursor.away:
             try:
-                api.deployed_applications(home)
+                api.list_applications(home)
             except api.CatalogUnavailableError as error:
                 return dg.SkipReason(str(error))
             context.update_cursor(Cursor(cursor.applications).dump())
@@ -98,7 +98,7 @@ def failed_units_sensor(
             tick.all_deployed = True
         try:
             tick.watch(
-                WATCH_SECONDS * min(1.0, WORKERS / max(1, len(api.deployed_applications(home))))
+                WATCH_SECONDS * min(1.0, WORKERS / max(1, len(api.list_applications(home))))
                 if shared
                 else WATCH_SECONDS
             )
@@ -221,7 +221,7 @@ class _Tick:
         StreamsRuntimeError as `observed_status` does.
         """
         try:
-            status = api.observed_status(api.opened_catalog(self.home, application), application)
+            status = api.observed_status(api.open_catalog(self.home, application), application)
         except api.NotDeployedError:  # undeployed after the summary was read
             return []
         before = self.memories[application]
@@ -245,7 +245,7 @@ class _Tick:
             NotDeployedError: the application was dropped during the look.
         """
         try:
-            status = api.observed_status(api.opened_catalog(self.home, application), application)
+            status = api.observed_status(api.open_catalog(self.home, application), application)
         except api.NotDeployedError:  # undeployed after the summary was read
             return []
         now, before = api.now(), self.memories[application]

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from streams_orchestration.runtime.bringing_up import BroughtUp, bring_up, write_wanted
-    from streams_orchestration.runtime.catalog.address import catalog_url
+    from streams_orchestration.runtime.catalog.address import read_catalog_url
     from streams_orchestration.runtime.catalog.catalog import Catalog
     from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS, SETTLE_SECONDS
     from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
-    from streams_orchestration.runtime.catalog.upgrading import upgrade_older, upgrade_tables
-    from streams_orchestration.runtime.catalog.versions import is_older, newest
+    from streams_orchestration.runtime.catalog.upgrading import upgrade_catalog, upgrade_older_catalog
+    from streams_orchestration.runtime.catalog.versions import is_upgradable_revision, product_revision
     from streams_orchestration.runtime.clock import now
     from streams_orchestration.runtime.deployment.awaiting import await_engines, await_running
     from streams_orchestration.runtime.deployment.control import cancel, launch
@@ -122,11 +122,11 @@ if TYPE_CHECKING:
         revert_redeploy,
         reverted_plan,
     )
-    from streams_orchestration.runtime.savepoints.atomic_places import remove_savepoint, saved, savepoint_of
+    from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint, list_savepoints, remove_savepoint
     from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
     from streams_orchestration.runtime.savepoints.creating import create_savepoint
     from streams_orchestration.runtime.savepoints.manifest import Manifest, SavepointError, read_manifest
-    from streams_orchestration.runtime.savepoints.restoring import Restored
+    from streams_orchestration.runtime.savepoints.restoring import RestoredApplication
     from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
     from streams_orchestration.runtime.secret_redaction import hide_secrets
     from streams_orchestration.runtime.settings import MASTER, MEMORY, SPARK_CONF, SettingError, Settings
@@ -143,7 +143,12 @@ if TYPE_CHECKING:
         host_failure,
         pe_failure,
     )
-    from streams_orchestration.runtime.units.reading import deployed_applications, has_ended, opened_catalog, read_units
+    from streams_orchestration.runtime.units.reading import (
+        has_application_ended,
+        list_applications,
+        open_catalog,
+        read_units,
+    )
     from streams_orchestration.runtime.units.recoveries import Recovery, recoveries
     from streams_orchestration.runtime.units.region_record import Times
     from streams_orchestration.runtime.units.reset_decisions import Known, ResetRequest, decide_resets

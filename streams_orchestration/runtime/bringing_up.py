@@ -20,8 +20,8 @@ from streams_orchestration.runtime.deployment.requests import (
     StartOver,
 )
 from streams_orchestration.runtime.redeployment.redeploying import redeploy
-from streams_orchestration.runtime.savepoints.atomic_places import savepoint_of
-from streams_orchestration.runtime.savepoints.restoring import Restored, restore
+from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint
+from streams_orchestration.runtime.savepoints.restoring import RestoredApplication, restore
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.trial import record_revert
 
@@ -32,7 +32,7 @@ class BroughtUp:
 
     redeployment: Redeployment | None = None
     """The effects of the new plan on the deployed one; None if no deployed plan was replaced."""
-    restored: Restored | None = None
+    restored: RestoredApplication | None = None
     """The savepoint that the application began from; None if it began without a savepoint."""
 
 
@@ -78,7 +78,7 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
         OtherVersionError: another version of the product wrote the deployed plan.
         RedeployRefusedError, RevertedError, NotDrainedError, NotWrittenError, OnTrialError, NotDeployedError,
         HostLaunchError, OperatorError: see `redeploy`.
-        SavepointError: see `savepoint_of` and `restore`.
+        SavepointError: see `find_savepoint` and `restore`.
         DropStateError: `drop_state` names an operator whose state would not be lost.
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
         ApplicationError: Spark refuses a query.
@@ -100,7 +100,7 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
             deploy(opened, fresh=True)
             return BroughtUp()
         case FromSavepoint(savepoint, drop_state, fresh, run):
-            place = savepoint_of(home, savepoint, lock.application)
+            place = find_savepoint(home, savepoint, lock.application)
             opened = open_application(home, lock, wanted, run)
             restored = restore(opened, place, drop_state=drop_state, fresh=fresh)
             go_on(opened)

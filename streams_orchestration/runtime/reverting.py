@@ -21,7 +21,7 @@ from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.deployment.requests import Revert
 from streams_orchestration.runtime.errors import OtherVersionError, StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import application_row, opened_catalog
+from streams_orchestration.runtime.units.reading import application_row, open_catalog
 from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert_open
 
 BY_HAND = "it was reverted by hand"
@@ -124,7 +124,7 @@ def revert_redeploy(home: Home, application: str, *, drop_state: Collection[str]
         BeingStartedError: another process holds the start lock of the application.
         StreamsRuntimeError: the previous plan is refused or fails its trial; `bring_up` lists the reasons.
     """
-    before = begin_revert(opened_catalog(home, application), application)
+    before = begin_revert(open_catalog(home, application), application)
     if before is None:
         return None
     with lock_start(home.prepare(), application, "redeploy") as lock:
@@ -137,9 +137,9 @@ def reverted_plan(home: Home, application: str) -> RevertedPlan | None:
     None if there is none, or the catalog does not know the application.
 
     Raises:
-        NotDeployedError, CatalogError, StorageSettingError: see `opened_catalog`.
+        NotDeployedError, CatalogError, StorageSettingError: see `open_catalog`.
     """
-    with opened_catalog(home, application).read() as connection:
+    with open_catalog(home, application).read() as connection:
         trial = read_trial(connection, application)
     if trial is None:
         return None

@@ -44,7 +44,7 @@ from streams_orchestration.runtime.storage.directories import Directories, direc
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.task_results import take_answers
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
-from streams_orchestration.runtime.units.reading import has_ended
+from streams_orchestration.runtime.units.reading import has_application_ended
 from streams_orchestration.runtime.units.watch import observe
 
 QUERY_SECONDS = 300.0
@@ -273,7 +273,7 @@ class SteppedApplication:
         """
         ended = complete(self.catalog, self.name)
         end_bounded_run(self.catalog, self.name, self.programs)
-        return ended or has_ended(self.catalog, self.name)
+        return ended or has_application_ended(self.catalog, self.name)
 
     def published(self, sink: str) -> list[Path]:
         """Return the files that a `FileSink` has published, ordered by name; none before the first one."""

@@ -59,7 +59,7 @@ def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     deployed(status(), monkeypatch)
-    monkeypatch.setattr(api, "opened_catalog", lambda *_: None)
+    monkeypatch.setattr(api, "open_catalog", lambda *_: None)
     monkeypatch.setattr(api, "observed_status", lambda *_: status(state="STOPPED"))
     assert main(["cancel", "flights", "--timeout", "5"]) == 0
     assert asked == [("cancel", "flights", 5.0)]

@@ -62,7 +62,7 @@ def test_deploying(command: str, spec: str, capsys: Capture):
 
 def test_cancelling(capsys: Capture, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(api, "read_status", lambda _home, _name: status())
-    monkeypatch.setattr(api, "opened_catalog", lambda *_: None)
+    monkeypatch.setattr(api, "open_catalog", lambda *_: None)
     monkeypatch.setattr(api, "observed_status", lambda *_: status(state="STOPPED"))
     written = document(capsys, "cancel", "flights")
     assert (written["application"], written["state"]) == ("flights", "STOPPED")

@@ -15,7 +15,7 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.cli.made_up import status
 from streams_orchestration_tests.cli.specs import KEYED
 from streams_orchestration_tests.runtime.locked import deploy
@@ -155,7 +155,7 @@ def test_an_application_is_deployed_from_one(home: Home, capsys: Capture, tmp_pa
     clone = answered(capsys, "deploy", spec, "--from", "first", "--name", "other")
     assert clone["application"] == "other"
     assert (clone["from"]["savepoint"], clone["from"]["verdict"], clone["from"]["notes"]) == ("app/first", "kept", [])
-    assert deployed_applications(home) == ("app", "other")
+    assert list_applications(home) == ("app", "other")
     assert answered(capsys, "redeploy", spec, "--name", "other", "--dry-run")["verdict"] == "unchanged"
     assert answered(capsys, "deploy", spec, "--from", "first", "--fresh")["from"]["epoch"] == 0
 

@@ -112,7 +112,7 @@ def test_applications_that_cannot_be_listed_do_not_end_the_reader(deployed: Depl
             assert not running.done()
         running.cancel()
 
-    monkeypatch.setattr(api, "deployed_applications", listed)
+    monkeypatch.setattr(api, "list_applications", listed)
     monkeypatch.setattr(reading, "pause_after", lambda *_, **__: 0.0)
     monkeypatch.setattr(reading, "HISTORY_POLL_SECONDS", 0.0)
     asyncio.run(run())

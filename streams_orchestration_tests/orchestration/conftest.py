@@ -153,7 +153,7 @@ class Runtime(SimpleNamespace):
     def deployed_options(self, home: Home, application: str) -> Options | None:
         return None if self.deployed is None else options_of(self.deployed)
 
-    def opened_catalog(self, home: Home, application: str) -> Catalog:
+    def open_catalog(self, home: Home, application: str) -> Catalog:
         return Catalog(home)
 
     def preview_redeploy(self, catalog: Catalog, wanted: Deployable, *, stored: bool = True) -> Redeployment:
@@ -219,7 +219,7 @@ class Runtime(SimpleNamespace):
     def read_cuts(self, home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
         return {"region-0": (Cut(3, NOW - 1, 0.1),)}
 
-    def deployed_applications(self, home: Home) -> tuple[str, ...]:
+    def list_applications(self, home: Home) -> tuple[str, ...]:
         if self.error is not None:
             raise self.error
         return (self.status.application,) if self.status else ()

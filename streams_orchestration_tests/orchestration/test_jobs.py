@@ -27,7 +27,7 @@ from streams_orchestration.runtime.errors import (
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import FailedAgainError, UnitFailure
-from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime, step
 from streams_orchestration_tests.orchestration.statuses import failed, running
 
@@ -69,7 +69,7 @@ def test_a_reference_that_is_not_resolved_fails_the_run_and_nothing_is_deployed(
     run(defs, "demo__compile")
     with pytest.raises(NotDeployableError, match="operator Results: url: the environment variable NOT_SET is not set"):
         run(defs, "demo__deploy")
-    assert deployed_applications(home) == ()
+    assert list_applications(home) == ()
 
 
 def test_measurements_show_on_the_assets(defs: dg.Definitions, runtime: Runtime):

@@ -18,7 +18,7 @@ from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.deployments import deploy_compiled
 from streams_orchestration.orchestration.resource import VariableMissingError, resource_of
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.catalog.address import catalog_url
+from streams_orchestration.runtime.catalog.address import read_catalog_url
 from streams_orchestration.runtime.deployment.requests import GoOn
 from streams_orchestration.runtime.hosts.launcher import host_environment
 from streams_orchestration.runtime.storage.home import Home
@@ -139,7 +139,7 @@ def test_settings_hold_for_their_directory_alone(tmp_path: Path, spec: Path, mon
     )  # fmt: skip
     compilation = compile_spec(spec, Options())
     deploy_compiled(resource.directory(), compilation, GoOn())
-    assert api.deployed_applications(resource.directory()) == ("demo",)
+    assert api.list_applications(resource.directory()) == ("demo",)
     with sa.create_engine(f"sqlite:///{tmp_path}/its.db").connect() as connection:
         (settings,) = connection.execute(sa.text("select settings from application")).scalars()
     assert '"driver_memory": "2g"' in settings
@@ -151,7 +151,7 @@ def test_settings_hold_for_their_directory_alone(tmp_path: Path, spec: Path, mon
     assert environment["STREAMS_DRIVER_MEMORY"] == "2g"
     assert "its.db" not in repr(home), "it may have a password"
     assert resource_of(home).directory() == home
-    assert catalog_url(Home(tmp_path / "other")).database == "/nowhere/catalog.db"
+    assert read_catalog_url(Home(tmp_path / "other")).database == "/nowhere/catalog.db"
 
 
 def test_a_setting_that_is_misspelt_is_refused():

@@ -69,7 +69,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
         return make_url(server.url(schema))
 
     patch = pytest.MonkeyPatch()
-    patch.setattr(address, "catalog_url", url_of)
+    patch.setattr(address, "read_catalog_url", url_of)
     yield request.param
     patch.undo()
     forget_engines()

@@ -17,10 +17,10 @@ from streams_orchestration.runtime.deployment.requests import REDEPLOY_TIMEOUT_S
 from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.savepoints import creating, restoring
 from streams_orchestration.runtime.savepoints.creating import Created
-from streams_orchestration.runtime.savepoints.restoring import Restored
+from streams_orchestration.runtime.savepoints.restoring import RestoredApplication
 from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration.runtime.units.reading import list_applications
 
 GO_ON = GoOn()
 
@@ -28,7 +28,7 @@ GO_ON = GoOn()
 def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True) -> None:
     """Write an application as wanted; its queries may be left without the columns that only Spark knows."""
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
-        if asks_spark or (not fresh and wanted.name in deployed_applications(home)):
+        if asks_spark or (not fresh and wanted.name in list_applications(home)):
             bringing_up.write_wanted(home, lock, wanted, StartOver() if fresh else GoOn())
         else:
             deployment.deploy(open_application(home, lock, wanted), fresh=fresh, asks_spark=False)
@@ -62,6 +62,6 @@ def begin_redeploy(
         return redeploy(home, wanted, drop_state=drop_state, within=within)
 
 
-def restore(home: Home, wanted: Deployable, place: SavepointPlace, **options: Any) -> Restored:
+def restore(home: Home, wanted: Deployable, place: SavepointPlace, **options: Any) -> RestoredApplication:
     with lock_start(home.prepare(), wanted.name, "restore") as lock:
         return restoring.restore(open_application(home, lock, wanted), place, **options)

@@ -18,7 +18,7 @@ from streams_orchestration.operators.standard.consumed_files import ConsumedFile
 from streams_orchestration.operators.standard.sql_sink import SqlSink
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.hosts.host import Host
-from streams_orchestration.runtime.savepoints.atomic_places import savepoint_of
+from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks import state_files
@@ -88,7 +88,7 @@ def test_an_application_begins_from_a_savepoint_with_states_that_are_on_disk(tmp
     compilation = visits(tmp_path, 2, 1)
     local = LocalApplication(Home(tmp_path / "home"), compilation, 4)
     run_some(local, 4)
-    place = savepoint_of(local.home, str(take(local).place))
+    place = find_savepoint(local.home, str(take(local).place))
     begun(local.home, compilation, place, fresh=True).run()
 
 

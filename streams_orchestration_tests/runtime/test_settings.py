@@ -18,7 +18,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.settings import SettingError, Settings
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 
@@ -34,7 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 
 def application(home: Home) -> str:
-    return deployed_applications(home)[0]
+    return list_applications(home)[0]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_bad_one_leaves_what_is_deployed_alone(home: Home, tmp_path: Path, mon
     monkeypatch.setenv("STREAMS_DRIVER_MEMORY", "lots")
     with pytest.raises(SettingError):
         locked.deploy(home, deployable(totals(tmp_path / "rows.parquet")), fresh=True)
-    assert deployed_applications(home)
+    assert list_applications(home)
 
 
 def test_a_fresh_deployment_of_a_running_application_is_refused(home: Home, tmp_path: Path):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.savepoints.atomic_places import saved
+from streams_orchestration.runtime.savepoints.atomic_places import list_savepoints
 from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.shapes import Shape
@@ -26,7 +26,7 @@ def judged(
 
     If a bit was flipped, a savepoint may be refused with words that say so.
     """
-    for place in sorted(saved(home, plan.name), key=lambda place: place.name):
+    for place in sorted(list_savepoints(home, plan.name), key=lambda place: place.name):
         if store is not None:
             store.forget_catalog()  # the catalog of the saved application, which has ended
         try:

@@ -119,7 +119,7 @@ def _redeploy(home: api.Home, compilation: Compilation) -> Document:
     """Return the preview of a redeploy with this compilation, or the errors that prevent it."""
     try:
         wanted = deployable(compilation)
-        return redeploy_document(api.preview_redeploy(api.opened_catalog(home, wanted.name), wanted))
+        return redeploy_document(api.preview_redeploy(api.open_catalog(home, wanted.name), wanted))
     except ApplicationError as error:
         return {"diagnostics": diagnostics_document(error.diagnostics)}
     except (api.StreamsRuntimeError, ImplementationError) as error:

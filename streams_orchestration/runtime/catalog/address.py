@@ -24,9 +24,9 @@ def database_of(home: Home, *, busy_seconds: float = BUSY_SECONDS) -> Database:
 
     Raises:
         CatalogPlaceError: STREAMS_CATALOG cannot be used, or names another catalog than the file that the state
-            directory has; see also `catalog_url`.
+            directory has; see also `read_catalog_url`.
     """
-    url = catalog_url(home)
+    url = read_catalog_url(home)
     if home.catalog.exists() and url.database != str(home.catalog):
         message = f"{home.root} has a catalog of its own, {home.catalog.name}, with the applications deployed there"
         remedy = "Unset the variable, or use another state directory (STREAMS_HOME)."
@@ -39,7 +39,7 @@ def database_of(home: Home, *, busy_seconds: float = BUSY_SECONDS) -> Database:
     raise CatalogPlaceError(message)
 
 
-def catalog_url(home: Home) -> URL:
+def read_catalog_url(home: Home) -> URL:
     """Return the address of a home's catalog: STREAMS_CATALOG, or the file in the home if that is empty or not set.
 
     Raises:

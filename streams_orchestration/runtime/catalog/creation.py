@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.place_of_files import claim, installation_of, is_kept, keep_place
-from streams_orchestration.runtime.catalog.upgrading import upgrade_older
+from streams_orchestration.runtime.catalog.upgrading import upgrade_older_catalog
 from streams_orchestration.runtime.errors import StorageSettingError
 from streams_orchestration.runtime.storage.home import Home
 
@@ -21,7 +21,7 @@ def create_catalog(home: Home) -> Catalog:
     home.prepare()
     catalog = Catalog(home)
     catalog.check()
-    upgrade_older(catalog)
+    upgrade_older_catalog(catalog)
     if not (catalog.exists and catalog.is_recorded):
         catalog.make()
     _settle(catalog)

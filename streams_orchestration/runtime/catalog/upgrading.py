@@ -6,7 +6,7 @@ from sqlalchemy import Connection, column, select, table
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.versions import check_version, is_older, newest
+from streams_orchestration.runtime.catalog.versions import check_version, is_upgradable_revision, product_revision
 from streams_orchestration.runtime.errors import CatalogMissingError, CatalogVersionError
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.processes import is_alive
@@ -16,7 +16,7 @@ _host = table("host", *map(column, _COLUMNS))
 """The columns of the table of hosts that every revision has."""
 
 
-def upgrade_tables(catalog: Catalog) -> str:
+def upgrade_catalog(catalog: Catalog) -> str:
     """Upgrade a catalog to this version of the product, all or nothing; its content is kept.
 
     Do nothing if it has this version.
@@ -35,7 +35,7 @@ def upgrade_tables(catalog: Catalog) -> str:
     if revision is None:
         message = f"{catalog.name}: there is no catalog to upgrade; the first deployment creates one"
         raise CatalogMissingError(message)
-    if not is_older(revision):
+    if not is_upgradable_revision(revision):
         check_version(catalog.name, revision)
         return revision
     with catalog.write() as connection:
@@ -44,16 +44,16 @@ def upgrade_tables(catalog: Catalog) -> str:
     return revision
 
 
-def upgrade_older(catalog: Catalog) -> str | None:
+def upgrade_older_catalog(catalog: Catalog) -> str | None:
     """Upgrade the catalog if it exists and is of an older version.
 
     Returns:
         The revision that it had; None if nothing was to be done.
 
     Raises:
-        CatalogError: see `upgrade_tables`.
+        CatalogError: see `upgrade_catalog`.
     """
-    return upgrade_tables(catalog) if is_older(catalog.version()) else None
+    return upgrade_catalog(catalog) if is_upgradable_revision(catalog.version()) else None
 
 
 def _refuse_living(connection: Connection, catalog: Catalog) -> None:
@@ -67,7 +67,8 @@ def _refuse_living(connection: Connection, catalog: Catalog) -> None:
             living.append(f"{name} (heartbeat {now - host.heartbeat_at:.0f} s ago)")
     if living:
         message = (
-            f"{catalog.name}: the catalog is not upgraded to {newest()} while {', '.join(living)} runs with the former "
-            "version of the product. Stop it with that version (`streams cancel`), or end the process with `kill`."
+            f"{catalog.name}: the catalog is not upgraded to {product_revision()} while {', '.join(living)} runs with "
+            "the former version of the product. Stop it with that version (`streams cancel`), or end the process with "
+            "`kill`."
         )
         raise CatalogVersionError(message)

@@ -38,7 +38,7 @@ class FromSavepoint:
     """The application begins with the state of a savepoint."""
 
     savepoint: str
-    """The savepoint, as `savepoint_of` finds it. Of several with one name, the application's own is taken."""
+    """The savepoint, as `find_savepoint` finds it. Of several with one name, the application's own is taken."""
     drop_state: Collection[str] = ()
     """Names of operators whose saved state may be lost."""
     fresh: bool = False

@@ -27,7 +27,7 @@ from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.controller import advance, mark_taken_up, unit_row
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.health import read_health
-from streams_orchestration.runtime.units.reading import opened_catalog, read_units
+from streams_orchestration.runtime.units.reading import open_catalog, read_units
 from streams_orchestration.runtime.units.region_events import Event, ResetRequested, TimerFired
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.unit_facts import INACTIVE
@@ -72,7 +72,7 @@ def reset(
         HostLaunchError, JavaError: a missing host could not be started on this machine.
         OtherVersionError: see `launch`.
     """
-    catalog = opened_catalog(home, application)
+    catalog = open_catalog(home, application)
     status = read_units(catalog, application)
     if status.state == "STOPPED":
         message = f"{application} is stopped; run or deploy it again, and it continues from its last commits"

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.hosts.pes import deployed_pes, read_program
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import application_row, opened_catalog
+from streams_orchestration.runtime.units.reading import application_row, open_catalog
 from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.unit_store import count_unclosed
 
@@ -176,7 +176,7 @@ def sources_with_more(home: Home, application: str) -> Sequence[str]:
         StorageSettingError, CatalogError: see `Catalog.exists`.
         Exception: a source fails in this process.
     """
-    catalog = opened_catalog(home, application)
+    catalog = open_catalog(home, application)
     with catalog.read() as connection:
         base = application_row(connection, home, application).base
         rows = PeRow.all(connection, select(tables.pe).where(tables.pe.c.application == application))

@@ -10,7 +10,7 @@ from streams_orchestration.runtime.catalog.rows import MachineRow
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT, LEASE_SECONDS
 from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import opened_catalog, read_units
+from streams_orchestration.runtime.units.reading import open_catalog, read_units
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
 
 HEARD_SECONDS = 4.0
@@ -33,7 +33,7 @@ def await_silent_machines(home: Home, application: str, say: Callable[[str], Non
         NotDeployedError: the application is not deployed.
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
-    catalog = opened_catalog(home, application)
+    catalog = open_catalog(home, application)
     began, said = world.monotonic(), False
     first = _look(catalog, application)
     while True:

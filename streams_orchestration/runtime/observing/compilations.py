@@ -9,7 +9,7 @@ from streams_orchestration.compiler.redeployment.kept_options import options_of
 from streams_orchestration.runtime.errors import UNREADABLE, NotDeployedError, OtherVersionError
 from streams_orchestration.runtime.programs.stored_compilation import read_stored, require_same
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import application_row, opened_catalog
+from streams_orchestration.runtime.units.reading import application_row, open_catalog
 
 
 def deployed_compilation(home: Home, application: str) -> Compilation:
@@ -20,7 +20,7 @@ def deployed_compilation(home: Home, application: str) -> Compilation:
         OtherVersionError: another version of the product wrote the compilation.
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
-    with opened_catalog(home, application).read() as connection:
+    with open_catalog(home, application).read() as connection:
         return read_stored(application_row(connection, home, application))
 
 
@@ -32,7 +32,7 @@ def require_unchanged(home: Home, wanted: Identified) -> None:
         NotDeployedError: no application of this name is deployed.
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
-    with opened_catalog(home, wanted.name).read() as connection:
+    with open_catalog(home, wanted.name).read() as connection:
         require_same(application_row(connection, home, wanted.name), wanted)
 
 

@@ -33,7 +33,7 @@ from streams_orchestration.runtime.observing.metrics import (
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.queries.watermark_alignment import stored_clocks
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import application_row, opened_catalog
+from streams_orchestration.runtime.units.reading import application_row, open_catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def read_metrics(home: Home, application: str, now: float | None = None) -> Appl
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     now = clock.now() if now is None else now
-    with opened_catalog(home, application).read() as connection:
+    with open_catalog(home, application).read() as connection:
         row = application_row(connection, home, application)
         recorded = _recorded(connection, application, now)
         reported = {name: said for each in recorded for name, said in each.event_time()}

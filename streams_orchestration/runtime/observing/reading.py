@@ -17,7 +17,7 @@ from streams_orchestration.runtime.observing.links import read_exports, read_imp
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.sinks.sinks import SinkStatus, read_sinks
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import application_row, opened_catalog, units_status
+from streams_orchestration.runtime.units.reading import application_row, open_catalog, units_status
 from streams_orchestration.runtime.units.unit_status import Cut
 
 
@@ -31,7 +31,7 @@ def read_cuts(home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     e = tables.epoch
-    with opened_catalog(home, application).read() as connection:
+    with open_catalog(home, application).read() as connection:
         application_row(connection, home, application)
         cuts: dict[str, list[Cut]] = {}
         for row in connection.execute(select(e).where(e.c.application == application).order_by(e.c.epoch)):
@@ -69,7 +69,7 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
         NotDeployedError: the application is not deployed.
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
-    return status_in(opened_catalog(home, application), application)
+    return status_in(open_catalog(home, application), application)
 
 
 def status_in(catalog: Catalog, application: str) -> ApplicationStatus:

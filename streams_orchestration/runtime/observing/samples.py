@@ -26,7 +26,7 @@ from streams_orchestration.runtime.settings import SAMPLES, Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.transport.segments import decode
-from streams_orchestration.runtime.units.reading import application_row, opened_catalog
+from streams_orchestration.runtime.units.reading import application_row, open_catalog
 
 LONGEST_TEXT = 200
 """The most characters of a value that are shown."""
@@ -88,7 +88,7 @@ def read_sample(home: Home, application: str, compilation: Compilation, stream: 
         NothingPassesError: the stream holds no tuples right now, or they were removed while they were read.
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
-    with opened_catalog(home, application).read() as connection:
+    with open_catalog(home, application).read() as connection:
         settings = Settings(**application_row(connection, home, application).settings)
         if not settings.samples:
             message = (

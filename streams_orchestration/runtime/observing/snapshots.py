@@ -14,7 +14,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure, failures
-from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration.runtime.units.reading import list_applications
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def read_snapshot(home: Home, application: str | None = None) -> Snapshot:
 
 def _all(home: Home) -> list[Observed]:
     observed: list[Observed] = []
-    for name in deployed_applications(home):
+    for name in list_applications(home):
         try:
             observed.append(_observed(home, name))
         except NotDeployedError:  # the application was dropped after its name had been read

@@ -29,7 +29,7 @@ from streams_orchestration.runtime.storage.store import Store
 _PARTIAL = ".partial"
 
 
-def saved(home: Home, application: str | None = None) -> Iterator[SavepointPlace]:
+def list_savepoints(home: Home, application: str | None = None) -> Iterator[SavepointPlace]:
     """Return the complete savepoints of one application, or of all, ordered by application and name.
 
     Raises:
@@ -90,14 +90,16 @@ def place_of(home: Home, application: str, name: str) -> SavepointPlace:
         )
         raise SavepointError(message)
     place = _at(home, application, name)
-    taken = place in saved(home, application) if place.path is None else place.path in _listed(place.path.parent)
+    taken = (
+        place in list_savepoints(home, application) if place.path is None else place.path in _listed(place.path.parent)
+    )
     if taken:
         message = f"{application} has a savepoint {name} already. Choose another name, or remove that one."
         raise SavepointError(message)
     return place
 
 
-def savepoint_of(home: Home, savepoint: str, application: str | None = None) -> SavepointPlace:
+def find_savepoint(home: Home, savepoint: str, application: str | None = None) -> SavepointPlace:
     """Find the savepoint to which a user refers. An existing directory matches, even if it holds no savepoint.
 
     Args:
@@ -108,7 +110,7 @@ def savepoint_of(home: Home, savepoint: str, application: str | None = None) -> 
     Raises:
         SavepointError: no savepoint or several savepoints match, or the existing ones cannot be listed.
     """
-    known = list(saved(home))
+    known = list(list_savepoints(home))
     titles = {_title(place): place for place in known}
     if (named := titles.get(savepoint) or {str(place): place for place in known}.get(savepoint)) is not None:
         return named
@@ -137,8 +139,8 @@ def remove_savepoint(home: Home, savepoint: str) -> str:
         BeingStartedError: the savepoint is in an object store, and another process holds its application's lock.
         StateDirectoryError: the savepoint is in an object store, and the lock cannot be written.
     """
-    place = savepoint_of(home, savepoint)
-    if place not in saved(home):
+    place = find_savepoint(home, savepoint)
+    if place not in list_savepoints(home):
         message = f"{place} is not a savepoint of {home.root}. Remove an exported savepoint with `rm -r`."
         raise SavepointError(message)
     try:
@@ -219,7 +221,7 @@ def sweep(home: Home, application: str) -> None:
     """
     directory = home.store.path(f"{SAVEPOINTS}/{application}")
     if directory is None:
-        whole = {place.address for place in saved(home, application)}
+        whole = {place.address for place in list_savepoints(home, application)}
         names = (address.split("/") for address in _files_below(home, f"{SAVEPOINTS}/{application}"))
         for left in {"/".join(name[:3]) for name in names if len(name) > 3} - whole:
             home.store.remove_all(left)

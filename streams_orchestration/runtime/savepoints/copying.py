@@ -8,11 +8,11 @@ from pathlib import Path
 
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.savepoints.atomic_places import (
+    find_savepoint,
     here,
+    list_savepoints,
     new_directory,
     place_of,
-    saved,
-    savepoint_of,
     sweep,
 )
 from streams_orchestration.runtime.savepoints.manifest import (
@@ -41,14 +41,14 @@ def export_savepoint(home: Home, savepoint: str, directory: Path) -> Copied:
 
     Args:
         home: the state directory.
-        savepoint: the savepoint, as of `savepoint_of`.
+        savepoint: the savepoint, as of `find_savepoint`.
         directory: a directory that does not exist or is empty.
 
     Raises:
         SavepointError: the savepoint does not exist or is damaged, or the directory is not empty or cannot be written.
             Nothing is left of the copy.
     """
-    source = savepoint_of(home, savepoint)
+    source = find_savepoint(home, savepoint)
     manifest = read_manifest(source)
     _refuse_taken(directory.absolute())
     target = here(directory)
@@ -94,7 +94,7 @@ def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Co
     manifest = manifest.model_copy(update={"name": name or manifest.name})
     with lock_start(home.prepare(), manifest.application, "streams savepoint import"):
         sweep(home, manifest.application)
-        there = next((each for each in saved(home, manifest.application) if each.name == manifest.name), None)
+        there = next((each for each in list_savepoints(home, manifest.application) if each.name == manifest.name), None)
         if there is not None and read_manifest(there).id == manifest.id:
             return Copied(manifest, there, new=False)
         place = place_of(home, manifest.application, manifest.name)

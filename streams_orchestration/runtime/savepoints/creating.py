@@ -51,7 +51,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.state_files import content_of
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.holding import under_way
-from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
+from streams_orchestration.runtime.units.reading import application_row, open_catalog, read_units
 
 CUT_TIMEOUT_SECONDS = 120.0
 """Default seconds in which the application must reach a cut."""
@@ -114,7 +114,7 @@ def create_savepoint(
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     application = lock.application
-    catalog = opened_catalog(home, application)
+    catalog = open_catalog(home, application)
     with catalog.read() as connection:
         import_from(application_row(connection, home, application).base)  # operators may be in modules beside the spec
     await_trial(catalog, application)

@@ -32,7 +32,7 @@ from streams_orchestration.runtime.storage.store import remove_files
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoredApplication:
     """An application that was deployed from a savepoint."""
 
     manifest: Manifest
@@ -45,7 +45,7 @@ class Restored:
 
 def restore(
     opened: OpenedApplication, place: SavepointPlace, *, drop_state: Collection[str] = (), fresh: bool = False
-) -> Restored:
+) -> RestoredApplication:
     """Deploy an application that continues from a savepoint; `launch` starts its hosts.
 
     Args:
@@ -79,7 +79,7 @@ class _Restoring:
         self._written: list[str] = []
         """Paths of written files. They are garbage until the catalog names them."""
 
-    def restore(self) -> Restored:
+    def restore(self) -> RestoredApplication:
         """Carry the states over, and insert the application into the catalog; on failure, remove the written files.
 
         The files stay if it is unknown whether the application was inserted.
@@ -174,7 +174,7 @@ class _Restoring:
             remedy = "Restore it from a copy, or name another savepoint."
             raise SavepointError(self._not_started(reason_of(file.path, "read", error, remedy))) from error
 
-    def _enter(self, new: NewPlan) -> Restored:
+    def _enter(self, new: NewPlan) -> RestoredApplication:
         application, manifest, redeployment = self._opened.name, self._manifest, new.redeployment
         prepare_stored()
         with self._opened.catalog.write() as connection:
@@ -183,7 +183,7 @@ class _Restoring:
             enter_directories(connection, application, self._accepted.unmarked)
             refuse_doubled_exports(connection, application, manifest)
             notes = go_on_reading(connection, redeployment, manifest)
-        return Restored(manifest, self._accepted.place, redeployment, notes)
+        return RestoredApplication(manifest, self._accepted.place, redeployment, notes)
 
 
 def _restored(kind: type[Operator], offset: Offset) -> Offset:

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import ConnectionRow, StateRow, StoredPosition, UnitEventRow, UnitRow
 from streams_orchestration.runtime.storage.home import Home, data_of
 from streams_orchestration.runtime.storage.store import Store, StoreError
-from streams_orchestration.runtime.units.reading import opened_catalog, read_units
+from streams_orchestration.runtime.units.reading import open_catalog, read_units
 from streams_orchestration.runtime.units.unit_facts import INACTIVE
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
 
@@ -196,7 +196,7 @@ def look_at_cuts(home: Home, application: str) -> dict[str, str]:
         NotDeployedError: the catalog does not know the application.
         StorageSettingError, CatalogError: see `Catalog.exists`.
     """
-    catalog = opened_catalog(home, application)
+    catalog = open_catalog(home, application)
     if read_units(catalog, application).state not in ("RUNNING", "WAITING"):
         return {}
     with catalog.read() as connection:

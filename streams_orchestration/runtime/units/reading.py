@@ -44,7 +44,7 @@ _PES = select(_p).where(_p.c.application == bindparam("of")).order_by(_p.c.id)
 _MACHINES = select(tables.machine)
 
 
-def deployed_applications(home: Home) -> tuple[str, ...]:
+def list_applications(home: Home) -> tuple[str, ...]:
     """Return the names of all applications that the catalog knows, sorted; none without a catalog.
 
     Raises:
@@ -57,7 +57,7 @@ def deployed_applications(home: Home) -> tuple[str, ...]:
         return tuple(connection.scalars(select(tables.application.c.name).order_by(tables.application.c.name)))
 
 
-def opened_catalog(home: Home, application: str) -> Catalog:
+def open_catalog(home: Home, application: str) -> Catalog:
     """Open the catalog that holds an application. A command opens it once, since repeated statements then cost less.
 
     Raises:
@@ -83,7 +83,7 @@ def application_row(connection: Connection, home: Home, application: str) -> App
     return row
 
 
-def has_ended(catalog: Catalog, application: str) -> bool:
+def has_application_ended(catalog: Catalog, application: str) -> bool:
     """Return True if an application is complete, or stopped, or not known; cheaper than `read_units`."""
     with catalog.read() as connection:
         row = connection.execute(_WANTED, {"of": application}).one_or_none()

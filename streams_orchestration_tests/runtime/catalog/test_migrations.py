@@ -15,8 +15,8 @@ from streams_orchestration.runtime.catalog import migrations, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.migrations import migrate
-from streams_orchestration.runtime.catalog.upgrading import upgrade_tables
-from streams_orchestration.runtime.catalog.versions import REVISIONS, VERSION_TABLE, newest
+from streams_orchestration.runtime.catalog.upgrading import upgrade_catalog
+from streams_orchestration.runtime.catalog.versions import REVISIONS, VERSION_TABLE, product_revision
 from streams_orchestration.runtime.errors import CatalogMissingError, CatalogVersionError
 from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.storage.home import Home
@@ -67,7 +67,7 @@ def differences(connection: Connection) -> list[Any]:
 
 def test_the_migrations_make_the_tables_that_the_product_uses_of_those_of_the_first_release(home: Home):
     catalog = catalog_of_first_release(home)
-    upgrade_tables(catalog)
+    upgrade_catalog(catalog)
     with catalog.read() as connection:
         actual = differences(connection)
     assert actual == [], "write a migration in runtime/catalog/migrations/versions; before 0.1.0, see released.py"
@@ -93,7 +93,7 @@ def older(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalo
 
 def test_rows_of_a_catalog_of_the_first_release_are_kept(older: Catalog):
     rows = filled(older)
-    assert upgrade_tables(older) == FIRST
+    assert upgrade_catalog(older) == FIRST
     assert older.version() == NEXT
     removed = rows["host"].pop("storage_failed_at")
     rows["unit"]["colour"] = "red"
@@ -118,7 +118,7 @@ def test_one_of_a_newer_version_is_refused(home: Home):
     catalog = create_catalog(home)
     with catalog.write() as connection:
         connection.exec_driver_sql(f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
-    for use in (lambda: catalog.exists, lambda: create_catalog(home), lambda: upgrade_tables(catalog)):
+    for use in (lambda: catalog.exists, lambda: create_catalog(home), lambda: upgrade_catalog(catalog)):
         with pytest.raises(CatalogVersionError, match=r"made by another version .*9999.*Use that version"):
             use()
 
@@ -144,7 +144,7 @@ def test_a_catalog_that_is_in_use_stays_as_it_is(older: Catalog, sign: str):
     with older.write() as connection:
         connection.execute(update(tables.host).values(living(sign)))
     with pytest.raises(CatalogVersionError, match=rf"not upgraded .*host 7 of application ä \({sign}.*streams cancel"):
-        upgrade_tables(older)
+        upgrade_catalog(older)
     assert older.version() == FIRST
 
 
@@ -158,16 +158,16 @@ def test_an_upgrade_that_fails_changes_nothing(older: Catalog, monkeypatch: pyte
     with monkeypatch.context() as patch:
         patch.setattr(migrations, "migrate", fail)
         with pytest.raises(OSError):
-            upgrade_tables(older)
+            upgrade_catalog(older)
     assert older.version() == FIRST
-    upgrade_tables(older)
+    upgrade_catalog(older)
     assert older.version() == NEXT
 
 
 def test_a_home_without_a_catalog_cannot_be_upgraded(home: Home):
     with pytest.raises(CatalogMissingError, match="no catalog to upgrade"):
-        upgrade_tables(Catalog(home))
+        upgrade_catalog(Catalog(home))
 
 
 def test_a_catalog_of_this_version_is_left_alone(home: Home):
-    assert upgrade_tables(create_catalog(home)) == newest()
+    assert upgrade_catalog(create_catalog(home)) == product_revision()

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock,
 from streams_orchestration.runtime.deployment.requests import GoOn, StartOver
 from streams_orchestration.runtime.errors import BeingStartedError, StateDirectoryError
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.starters import Starting
@@ -77,7 +77,7 @@ def test_a_lock_of_another_application_is_refused_before_anything_is_changed(hom
     for request in (GoOn(), StartOver()):
         with lock_start(home, "other", "deploy") as lock, pytest.raises(AssertionError, match="not other's"):
             bring_up(home, lock, wanted, request)
-    assert deployed_applications(home) == ()
+    assert list_applications(home) == ()
 
 
 def test_a_lock_that_cannot_be_written_is_an_error(home: Home):
@@ -126,6 +126,6 @@ def test_nothing_is_deployed_while_another_process_starts_the_application(
     monkeypatch.setattr(start_lock, "LOCK_TIMEOUT_SECONDS", 0.0)
     with Starting(home, name), pytest.raises(BeingStartedError):
         deploy(home, deployable(compilation), fresh=True)
-    assert deployed_applications(home) == ()
+    assert list_applications(home) == ()
     deploy(home, deployable(compilation), fresh=True)
-    assert deployed_applications(home) == (name,)
+    assert list_applications(home) == (name,)

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.deployment import deployment
 from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.errors import BeingStartedError, CatalogError
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.conftest import forget_engines
@@ -95,7 +95,7 @@ def test_the_second_of_two_deployments_changes_nothing(
         with pytest.raises(BeingStartedError, match=r"`streams run` .* on first.*Nothing was changed"):
             deploy(second, deployable(compilation))
         deployment.deploy(open_application(first, lock, deployable(compilation)))
-    assert deployed_applications(second) == (name,)
+    assert list_applications(second) == (name,)
     deploy(second, deployable(compilation))
 
 

@@ -22,7 +22,7 @@ from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.processes import ProcessIdentity
 from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.locked import deploy
@@ -218,7 +218,7 @@ def test_a_reference_that_is_not_resolved_keeps_a_host_from_starting_and_all_as_
         NotDeployableError, match=r"^app is not started: operator Out: headers: X-Key: the file /no/key"
     ):
         refers_to_secrets(home)
-    assert deployed_applications(home) == ()
+    assert list_applications(home) == ()
     with monkeypatch.context() as resolved_then:
         resolved_then.setattr(opening, "unresolved_references", lambda programs: None)
         refers_to_secrets(home)

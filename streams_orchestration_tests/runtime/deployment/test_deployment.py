@@ -31,7 +31,7 @@ from streams_orchestration.runtime.programs.stored_compilation import stored
 from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.redeployment.redeploying import PlanChange
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import (
     expected_totals,
@@ -95,9 +95,9 @@ def life(home: Home) -> str:
 
 def test_a_deployed_application_can_be_read_back(home: Home, file: Path):
     compilation = totals(file)
-    assert deployed_applications(home) == ()
+    assert list_applications(home) == ()
     deploy(home, deployable(compilation))
-    assert deployed_applications(home) == ("app",)
+    assert list_applications(home) == ("app",)
     assert read_status(home, "app").fingerprint == fingerprint(deployed_compilation(home, "app"))
     assert [pe.state for pe in read_status(home, "app").pes] == ["WANTED"] * len(compilation.fusion.pes)
 

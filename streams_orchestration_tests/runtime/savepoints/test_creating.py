@@ -24,7 +24,7 @@ from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.redeployment import draining
 from streams_orchestration.runtime.redeployment.trial_supervision import OnTrialError
 from streams_orchestration.runtime.savepoints import atomic_places, copying, creating
-from streams_orchestration.runtime.savepoints.atomic_places import remove_savepoint, saved, savepoint_of
+from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint, list_savepoints, remove_savepoint
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.manifest import SavepointError, read_manifest
 from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
@@ -153,7 +153,7 @@ def test_the_application_is_held_for_as_long_as_it_takes(local: LocalApplication
 def test_an_application_that_reaches_no_cut_runs_on_without_a_savepoint(local: LocalApplication, hosts: FakeHosts):
     with pytest.raises(SavepointError, match=r"no savepoint was taken: region-0 has not closed its epoch after 0 s"):
         create_savepoint(local.home, "app", "point", within=0.0)
-    assert list(saved(local.home)) == []
+    assert list(list_savepoints(local.home)) == []
     assert not held(local)
     local.run()
     assert counts(local) == expected_counts()
@@ -178,7 +178,7 @@ def test_a_savepoint_during_a_trial_is_refused(local: LocalApplication, tmp_path
     cancel(local.catalog, local.name, 0.1)
     with pytest.raises(OnTrialError, match="was stopped while its last redeploy was on trial"):
         take(local)
-    assert list(saved(local.home)) == []
+    assert list(list_savepoints(local.home)) == []
 
 
 def test_a_region_that_its_operator_drives_is_named(data: Path, tmp_path: Path, hosts: FakeHosts):
@@ -192,7 +192,7 @@ def test_a_savepoint_of_an_application_stopped_at_its_cut_starts_no_host(local: 
     take(local, "first")
     cancel(local.catalog, "app", 1.0)
     second = create_savepoint(local.home, "app", "second").manifest
-    first = read_manifest(savepoint_of(local.home, "first"))
+    first = read_manifest(find_savepoint(local.home, "first"))
     assert hosts.launched == []
     assert (second.positions, second.epoch) == (first.positions, first.epoch)
 
@@ -214,10 +214,13 @@ Step = Callable[[LocalApplication, Path], object]
 FORBIDDEN: dict[str, tuple[str, Step]] = {
     "create: the savepoints": ("savepoints/app", lambda local, _: take(local, "other")),
     "create: the place": ("savepoints/app/.other.partial", lambda local, _: take(local, "other")),
-    "list": ("savepoints/app", lambda local, _: list(saved(local.home))),
-    "show": ("savepoints/app", lambda local, _: savepoint_of(local.home, "point")),
+    "list": ("savepoints/app", lambda local, _: list(list_savepoints(local.home))),
+    "show": ("savepoints/app", lambda local, _: find_savepoint(local.home, "point")),
     "remove": ("savepoints/app", lambda local, _: remove_savepoint(local.home, "point")),
-    "a manifest": ("savepoints/app/point/manifest.json", lambda local, _: read_manifest(next(saved(local.home)))),
+    "a manifest": (
+        "savepoints/app/point/manifest.json",
+        lambda local, _: read_manifest(next(list_savepoints(local.home))),
+    ),
     "export": ("out", lambda local, _: export_savepoint(local.home, "point", local.home.root / "out")),
     "import": ("savepoints/app", lambda local, place: import_savepoint(local.home, place / "kept")),
 }
@@ -234,7 +237,7 @@ def test_a_missing_permission_is_named_with_the_remedy(
     with pytest.raises(SavepointError, match=r": Permission denied\..* permission|: Permission denied\..* the right"):
         step(local, tmp_path)
     monkeypatch.undo()
-    assert [path.name for path in saved(local.home)] == ["point"]
+    assert [path.name for path in list_savepoints(local.home)] == ["point"]
     assert not held(local)
 
 
@@ -341,8 +344,8 @@ def test_a_disk_that_is_full_leaves_nothing(
         SavepointError, match=r"cannot be written: No space left on device\. The incomplete savepoint was removed"
     ):
         STEPS[step](local, tmp_path)
-    assert [path.name for path in saved(local.home)] == ["point"]
-    assert list(saved(Home(tmp_path / "second"))) == []
+    assert [path.name for path in list_savepoints(local.home)] == ["point"]
+    assert list(list_savepoints(Home(tmp_path / "second"))) == []
     assert not (tmp_path / "exported").exists()
     assert not list(tmp_path.rglob("*.partial"))
     monkeypatch.undo()
@@ -369,7 +372,7 @@ def test_a_killed_step_leaves_no_partial_savepoint_and_may_be_repeated(
             patch.setattr(module, "write_manifest", killed)
         with pytest.raises(KilledError):
             STEPS[step](local, tmp_path)
-    assert [path.name for path in saved(local.home)] == ["point"]
+    assert [path.name for path in list_savepoints(local.home)] == ["point"]
     assert not (tmp_path / "exported").exists()
     assert list(tmp_path.rglob("*.partial"))
     STEPS[step](local, tmp_path)
@@ -381,7 +384,7 @@ def test_removed_is_gone_whole(local: LocalApplication):
     assert path is not None and path.exists()
     assert remove_savepoint(local.home, "point") == "app/point"
     assert not path.exists()
-    assert list(saved(local.home)) == []
+    assert list(list_savepoints(local.home)) == []
     with pytest.raises(SavepointError, match="There are no savepoints yet"):
         remove_savepoint(local.home, "point")
 

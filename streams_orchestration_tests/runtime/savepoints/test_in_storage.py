@@ -13,7 +13,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError
 from streams_orchestration.operators.storage.remote import RemoteStorage
 from streams_orchestration.runtime.savepoints import creating
-from streams_orchestration.runtime.savepoints.atomic_places import remove_savepoint, saved, savepoint_of
+from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint, list_savepoints, remove_savepoint
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.manifest import SavepointError, read_manifest
 from streams_orchestration.runtime.storage import remote_store
@@ -61,7 +61,7 @@ def test_another_machine_starts_from_it_whatever_became_of_the_application(
     deploy(local.home, deployable(local.compilation), fresh=True)
     give_up_catalog(s3, directory)
     machine = Home(tmp_path / "machine")
-    place = savepoint_of(machine, "point")
+    place = find_savepoint(machine, "point")
     other = begun(machine, visits(tmp_path, 2, 3), place)
     other.run()
     assert max(counts(other).values()) == max(before.values()) == max(expected_counts().values())
@@ -82,8 +82,8 @@ def test_the_command_line_takes_lists_shows_and_removes_it_on_any_machine(
     assert main(["savepoint", "remove", "app/point"]) == 0
     assert put(s3, directory) == []
     assert main(["savepoint", "import", str(tmp_path / "exported"), "again"]) == 0
-    (again,) = saved(local.home)
-    assert (again.name, savepoint_of(local.home, str(again))) == ("again", again)
+    (again,) = list_savepoints(local.home)
+    assert (again.name, find_savepoint(local.home, str(again))) == ("again", again)
 
 
 class Failing:
@@ -155,9 +155,9 @@ def test_files_of_a_killed_process_are_no_savepoint_and_are_swept(
         with pytest.raises(KilledError):
             take(local, "other")
     assert len(put(s3, directory)) > len(whole)
-    assert [place.name for place in saved(local.home)] == ["point"]
+    assert [place.name for place in list_savepoints(local.home)] == ["point"]
     take(local, "third")
-    assert [place.name for place in saved(local.home)] == ["point", "third"]
+    assert [place.name for place in list_savepoints(local.home)] == ["point", "third"]
     assert [name for name in put(s3, directory) if "/point/" in name] == whole
     assert not [name for name in put(s3, directory) if "/other/" in name]
 
@@ -188,4 +188,4 @@ def test_a_storage_that_is_not_there_is_named(directory: str, tmp_path: Path, mo
     with pytest.raises(
         SavepointError, match=r"s3://nowhere/streams/savepoints.*no bucket or container nowhere.*Correct"
     ):
-        list(saved(Home(tmp_path)))
+        list(list_savepoints(Home(tmp_path)))

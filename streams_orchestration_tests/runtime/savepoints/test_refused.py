@@ -19,12 +19,12 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.deployed_plan import DropStateError
 from streams_orchestration.runtime.savepoints import restoring
-from streams_orchestration.runtime.savepoints.atomic_places import here, saved, savepoint_of
+from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint, here, list_savepoints
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.manifest import MANIFEST, SavepointError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
-from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.locked import restore
@@ -170,7 +170,7 @@ def test_a_damaged_file_of_a_savepoint_is_named(damage: str, exported: Path, dir
     home = Home(tmp_path / "other")
     with pytest.raises(SavepointError, match=message):
         restore(home, deployable(visits(directory, 2, 3)), here(exported))
-    assert deployed_applications(home) == ()
+    assert list_applications(home) == ()
     if "plan" not in damage or damage == "another plan":  # a plan that is whole may go to where its version is
         with pytest.raises(SavepointError, match=message):
             import_savepoint(home, exported)
@@ -204,7 +204,7 @@ def test_other_types_are_named_both(directory: Path, tmp_path: Path):
 
 
 def test_state_is_lost_by_name_only(taken: LocalApplication, directory: Path, tmp_path: Path):
-    place = savepoint_of(taken.home, "point")
+    place = find_savepoint(taken.home, "point")
     unkeyed = visits(directory, 3, 3, kept=["n"])
     with pytest.raises(
         SavepointError, match=r"app/point does not fit the present spec of app, so state would be lost:\n  Count"
@@ -219,20 +219,20 @@ def test_a_savepoint_of_another_application_needs_a_name(taken: LocalApplication
     file = write_rows(directory / "rows.parquet", COUNT)
     other = compiled([source("Rows", file), sink("Out", "Rows")], application="other")
     with pytest.raises(SavepointError, match=r"app/point is a savepoint of app, and the spec describes other.*--name"):
-        restore(Home(tmp_path / "other"), deployable(other), savepoint_of(taken.home, "point"))
+        restore(Home(tmp_path / "other"), deployable(other), find_savepoint(taken.home, "point"))
 
 
 def test_a_deployed_application_is_not_replaced_by_a_savepoint(taken: LocalApplication, directory: Path):
     before = kept_of(taken)
     with pytest.raises(SavepointError, match=r"app is deployed and would continue.*--fresh.*--name OTHER"):
-        restore(taken.home, deployable(visits(directory, 2, 3)), savepoint_of(taken.home, "point"))
+        restore(taken.home, deployable(visits(directory, 2, 3)), find_savepoint(taken.home, "point"))
     assert kept_of(taken) == before
 
 
 def test_a_full_disk_leaves_nothing(
     taken: LocalApplication, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    place, home = savepoint_of(taken.home, "point"), Home(tmp_path / "other")
+    place, home = find_savepoint(taken.home, "point"), Home(tmp_path / "other")
     files = [0]
 
     def full(store: Store, *_: object) -> None:
@@ -244,14 +244,14 @@ def test_a_full_disk_leaves_nothing(
         monkeypatch.setattr(Store, name, full)
     with pytest.raises(SavepointError, match=r"was not started from app/point: .* No space left on device"):
         restore(home, deployable(visits(directory, 2, 3)), place)
-    assert deployed_applications(home) == ()
+    assert list_applications(home) == ()
     assert not list(home.root.rglob("*.state"))
 
 
 def test_a_killed_restore_may_be_repeated(
     taken: LocalApplication, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    home, plan, place = Home(tmp_path / "other"), visits(directory, 2, 3), savepoint_of(taken.home, "point")
+    home, plan, place = Home(tmp_path / "other"), visits(directory, 2, 3), find_savepoint(taken.home, "point")
     export_savepoint(taken.home, str(place), tmp_path / "exported")
     own = import_savepoint(home, tmp_path / "exported").place
 
@@ -272,8 +272,8 @@ def test_a_killed_restore_may_be_repeated(
 
 @pytest.mark.parametrize("name", ["a**", "*", ".."])
 def test_only_the_savepoints_of_the_application_are_listed(taken: LocalApplication, name: str):
-    assert list(saved(taken.home, name)) == []
-    assert [path.name for path in saved(taken.home, "app")] == ["point"]
+    assert list(list_savepoints(taken.home, name)) == []
+    assert [path.name for path in list_savepoints(taken.home, "app")] == ["point"]
 
 
 NAMES: dict[str, tuple[str, str]] = {
@@ -303,9 +303,9 @@ def test_several_of_one_name_are_told_apart(taken: LocalApplication, exported: P
     edit(exported, application="later")
     import_savepoint(home, exported)
     with pytest.raises(SavepointError, match="point is the name of several savepoints: name one of app/point, later/p"):
-        savepoint_of(home, "point")
-    assert savepoint_of(home, "point", "later").application == "later"
-    assert savepoint_of(home, "app/point").application == "app"
+        find_savepoint(home, "point")
+    assert find_savepoint(home, "point", "later").application == "later"
+    assert find_savepoint(home, "app/point").application == "app"
 
 
 def test_directories_that_are_taken(taken: LocalApplication, exported: Path, tmp_path: Path):
