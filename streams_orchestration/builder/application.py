@@ -286,7 +286,8 @@ class Application(Declarations):
 
         Raises:
             ApplicationError: the application has errors; all are reported, each with its line.
-            BuildError: see `document`.
+            BuildError: names of composites collide, or a parallel region is split by a stream it does not read.
+            ValueError: an annotation or a config has a class or function that hosts cannot import.
         """
         return application_from_mapping(self.document())
 
@@ -341,7 +342,8 @@ class Application(Declarations):
 
         Raises:
             ApplicationError: the application has errors; each names its line.
-            BuildError: see `document`.
+            BuildError: names of composites collide, or a parallel region is split by a stream it does not read.
+            ValueError: an annotation or a config has a class or function that hosts cannot import.
         """
         return compile_application(self.model(), options)
 

@@ -320,7 +320,7 @@ def when(condition: Value, value: Value) -> When:
     """Return a conditional expression: `when(col("n") > 9, "many").otherwise("few")`.
 
     Raises:
-        ColumnError: see `lit`.
+        ColumnError: no literal has the value.
     """
     return When(Choice(((tree_of(condition), tree_of(value)),), None))
 

@@ -211,7 +211,7 @@ def _schema(document: Json, output: Any) -> pa.Schema | None:
     """Return the schema of an output of a node; None if the node does not name any.
 
     Raises:
-        ValueError: see `arrow_schema`.
+        ValueError: the schema is not a tuple type.
     """
     named = output.get("schema") if isinstance(output, Mapping) else None
     ddl = document.get("schemas", {}).get(named, named)

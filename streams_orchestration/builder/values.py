@@ -94,7 +94,7 @@ def plain(value: Any) -> Any:
     """Return a value in JSON's types. A class or function becomes its import path, a set a sorted list.
 
     Raises:
-        ValueError: see `import_path`.
+        ValueError: the class or function is local or a lambda, so other processes cannot import it.
     """
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}

@@ -17,7 +17,7 @@ def ui(port: int, specs: Path, hosts: tuple[str, ...]) -> int:
 
     Raises:
         BadParameter: an allowed host is not an address.
-        StreamsRuntimeError: see `serve`.
+        StreamsRuntimeError, OSError: the port is taken, or the UI cannot be started or ends by itself.
     """
     for host in hosts:
         if re.fullmatch(r"[\w.-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+](:[0-9]{1,5})?", host) is None:

@@ -92,7 +92,7 @@ def record_deployment(home: api.Home, spec: Path, wanted: Deployable) -> None:
 
     Raises:
         HostLaunchError: a host or a PE does not run in time.
-        StreamsRuntimeError: see `await_running`.
+        StreamsRuntimeError: the application was removed or redeployed meanwhile, or the catalog cannot be used.
     """
     try:
         Jobs(home, wanted.name).record_deployment(spec, wanted.compilation)

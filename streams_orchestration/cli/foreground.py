@@ -217,8 +217,10 @@ def run_application(
         The application's final status, and the exit status: INTERRUPTED or TERMINATED after an interrupt, else 0.
 
     Raises:
-        HostLaunchError, ResetsExhaustedError, CatalogUnavailableError: see `run_in_foreground`.
-        StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; see `Foreground.deploy`.
+        HostLaunchError: the application did not start; hosts that did start were stopped.
+        ResetsExhaustedError: a unit has failed and must no longer be reset; the application was stopped.
+        CatalogUnavailableError: the catalog stays unavailable for too long.
+        StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed.
     """
     name = wanted.name
     application, display = Foreground(home, name), Display(messages())

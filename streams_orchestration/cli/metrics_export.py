@@ -30,7 +30,7 @@ def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
     """Write the metrics of all applications, or serve or send them until an interrupt; return the exit status, 0.
 
     Raises:
-        UsageError: see `_serve` and `_sender`.
+        UsageError: the address cannot be listened on, or the variable with the interval has no usable value.
         StreamsRuntimeError: the package for sending is not installed.
     """
     home = api.Home.default()

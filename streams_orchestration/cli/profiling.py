@@ -95,7 +95,7 @@ def _compare(home: api.Home, application: str, profile: Profile, decision: dict[
 
     Raises:
         BadParameter: the application does not run with the decision.
-        NotDeployedError, OtherVersionError: see `deployed_compilation`.
+        NotDeployedError, OtherVersionError: the deployed plan was removed meanwhile, or is of another version.
         ApplicationError: the profile has no costs.
         OutcomesError: the stored comparisons cannot be read or written.
     """

@@ -81,7 +81,7 @@ def _deployed_before(home: api.Home, compiled: Identified) -> tuple[api.Applicat
     Raises:
         ApplicationChangedError: the deployed application differs from the compiled one.
         OtherVersionError: it differs, and another version of the product deployed it.
-        BeingStartedError, StateDirectoryError, CatalogError: see `locked_start`.
+        BeingStartedError: another process holds the start lock for too long.
     """
     if not home.root.exists() and api.Catalog(home).version() is None:
         return None, False
@@ -104,7 +104,7 @@ def _ended(home: api.Home, after: api.ApplicationStatus, again: str, max_rows: i
         interrupted: the exit status after an interrupt, else 0.
 
     Raises:
-        UnreadableResultError: see `_completed`.
+        UnreadableResultError: the files of a sink are missing or damaged.
     """
     name = after.application
     if after.taken_at is not None:

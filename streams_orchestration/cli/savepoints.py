@@ -23,7 +23,7 @@ def create(application: str, name: str | None, within: float) -> int:
     Raises:
         NotDeployedError: the application is not deployed.
         SavepointError: the name is taken, or the application reaches no cut in time.
-        BeingStartedError, StateDirectoryError, CatalogError: see `locked_start`.
+        BeingStartedError: another process holds the start lock for too long.
         StreamsRuntimeError, OperatorError: for further reasons see `create_savepoint`.
     """
     home = api.Home.default()
@@ -102,7 +102,7 @@ def remove(savepoint: str) -> int:
 
     Raises:
         SavepointError: there is no such savepoint, or it cannot be removed.
-        BeingStartedError: see `remove_savepoint`.
+        BeingStartedError: the savepoint is in an object store, and another process holds its application's lock.
     """
     title = api.remove_savepoint(api.Home.default(), savepoint)
     current().application = title.partition("/")[0]

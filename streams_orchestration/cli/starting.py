@@ -32,7 +32,7 @@ def compiled_to_go_on(home: api.Home, read: ReadSpec, given: GivenOptions) -> Id
 
     Raises:
         CatalogError: the catalog cannot be read or upgraded.
-        ApplicationError: see `compiled_to_run`.
+        ApplicationError: the application has errors.
     """
     upgrade_catalog(api.Catalog(home))
     return compiled_to_run(read, given, api.deployed_options(home, given.options.name or read.name))

@@ -121,7 +121,7 @@ class _Documents:
 
         Raises:
             WrongRequestError: `view` is neither `physical` nor `logical`.
-            NotDeployedError, OtherVersionError: see `SnapshotReader.compilation`.
+            NotDeployedError, OtherVersionError: the application has no plan that this console shows and can read.
         """
         view = request.query_params.get("view", "physical")
         if view not in ("physical", "logical"):
@@ -133,7 +133,7 @@ class _Documents:
         """Return the current state of the application, and add it to the history.
 
         Raises:
-            NotDeployedError: see `SnapshotReader.snapshot`.
+            NotDeployedError: the application is not deployed, or this console does not show it.
         """
         return self.reader.snapshot(request.path_params["name"])
 
@@ -141,8 +141,9 @@ class _Documents:
         """Return the panel on one operator, stream, PE or region of a deployed application.
 
         Raises:
-            WrongRequestError, UnknownSubjectError, ImplementationError: see `requested` and `subject`.
-            NotDeployedError, OtherVersionError: see `SnapshotReader.compilation`.
+            WrongRequestError, UnknownSubjectError: the request names no kind or subject of the application.
+            ImplementationError: the class of an operator can no longer be imported.
+            NotDeployedError, OtherVersionError: the application has no plan that this console shows and can read.
         """
         application = request.path_params["name"]
         kind, name = requested(request.query_params)
@@ -165,7 +166,7 @@ class _Documents:
 
         Raises:
             WrongRequestError: the request does not name a stream.
-            NotDeployedError, OtherVersionError: see `SnapshotReader.compilation`.
+            NotDeployedError, OtherVersionError: the application has no plan that this console shows and can read.
         """
         application = request.path_params["name"]
         stream = request.query_params.get("stream", "")

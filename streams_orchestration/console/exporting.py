@@ -29,7 +29,7 @@ def draw_html(compilation: Compilation) -> str:
         compilation: the compilation of the application.
 
     Raises:
-        ImplementationError: see `subject`.
+        ImplementationError: the class of an operator can no longer be imported.
     """
     document = {
         "graphs": {view: graph_of(compilation, view).document() for view in ("physical", "logical")},
@@ -61,7 +61,7 @@ def _subjects(compilation: Compilation) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the kind and name of each part with its panel's content; nothing for more than `EXPLAINED` operators.
 
     Raises:
-        ImplementationError: see `subject`.
+        ImplementationError: the class of an operator can no longer be imported; see `subject`.
     """
     physical, logical = compilation.physical.operators, compilation.logical.operators
     if len(physical) > EXPLAINED:

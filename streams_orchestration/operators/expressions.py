@@ -110,7 +110,7 @@ def parse_condition(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinf
     """Parse a Boolean expression.
 
     Raises:
-        ValueError: as for `parse_expression`, or the value is not Boolean.
+        ValueError: the expression is faulty, or its value is not Boolean.
     """
     condition = parse_expression(text, schema, parameter, zone)
     if condition.type != BOOLEAN:
@@ -125,7 +125,7 @@ def condition_of(text: str, ddl: str, zone: dt.tzinfo) -> Expression:
     """Parse the `filter` of an import of tuples of a type that is given as DDL.
 
     Raises:
-        ValueError: as for `parse_condition`, or `ddl` is not a tuple type.
+        ValueError: the filter is faulty or its value is not Boolean, or `ddl` is not a tuple type.
     """
     return parse_condition(text, arrow_schema(ddl), "filter", zone)
 

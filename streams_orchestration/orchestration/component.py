@@ -155,7 +155,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         Raises:
             ApplicationError: the spec has errors, and `strict` is set; or the profile or decision cannot be read.
             SpecTimeoutError: with `strict`, the code of a spec in Python does not end in time.
-            StateDirectoryError: see `place`.
+            StateDirectoryError: the state directory cannot be used.
         """
         together = _components(context)
         alone = all(each is not self for each in together)

@@ -68,7 +68,7 @@ def keep_applied(store: ArtifactStore, compilation: Compilation) -> None:
 
     Raises:
         StageMissingError, ApplicationError: the stored decision cannot be read, or is not valid.
-        StateDirectoryError, OSError: see `ArtifactStore.put`.
+        StateDirectoryError, OSError: the state directory cannot be written.
     """
     application = compilation.logical.application
     document = store.get(application, DECISION)

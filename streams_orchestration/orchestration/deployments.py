@@ -24,7 +24,7 @@ def deploy_compiled(home: api.Home, compilation: Compilation, request: api.Reque
     Raises:
         ApplicationError: the application cannot run here.
         BeingStartedError: another process holds the start lock of the application.
-        StreamsRuntimeError, ValidationError, OSError: see `write_wanted`.
+        StreamsRuntimeError, ValidationError, OSError: the plan cannot be written; `write_wanted` lists the reasons.
     """
     home, wanted = home.prepare(), _deployable(compilation)
     with api.lock_start(home, wanted.name, "deploy") as lock:

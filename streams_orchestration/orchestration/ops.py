@@ -1,4 +1,7 @@
-"""Ops that deploy and stop applications. Each one writes the wanted state or waits for it, then ends."""
+"""Ops that deploy and stop applications. Each one writes the wanted state or waits for it, then ends.
+
+A `patient` op raises RetryRequested while the catalog cannot be used.
+"""
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 import functools
@@ -162,10 +165,9 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
 
     Raises:
         Failure: a value is set that another one excludes; or see `put_in_place`.
-        RetryRequested: see `patient`.
         StagesOutOfStepError: the compiled stages do not belong to one compilation.
-        StageMissingError, ApplicationError: see `ArtifactStore.compilation`.
-        StreamsRuntimeError: see `deploy_compiled`, and with `revert` see `revert_redeploy`.
+        StageMissingError, ApplicationError: a stage was not compiled, is out of step, or found errors.
+        StreamsRuntimeError: the deployment, or with `revert` the return to the previous plan, is refused or fails.
     """
     application, home = application_of(context), streams.directory()
     if config.revert:
@@ -201,9 +203,9 @@ def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: S
 
     Raises:
         Failure: the run may have a container of its own, and no machine is registered; or the run names no application.
-        RetryRequested: see `patient`.
         HostLaunchError, JavaError: a host cannot be started on this machine.
-        NotDeployedError, OtherVersionError, StreamsRuntimeError: see `launch`.
+        NotDeployedError, OtherVersionError, StreamsRuntimeError: the plan was removed or replaced, or is of another
+            version.
     """
     application, home = application_of(context), streams.directory()
     require_lasting(context, application, home)
@@ -225,7 +227,6 @@ def await_heartbeats(
     Raises:
         HostLaunchError: not every PE works in time.
         Failure: the data was not processed, see `_await_taken`; or the run names no application.
-        RetryRequested: see `patient`.
     """
     application = application_of(context)
     if _is_bounded_run(context):
@@ -256,7 +257,6 @@ def stop_hosts(
     Raises:
         NotDeployedError: the application is not deployed.
         Failure: the run names no application.
-        RetryRequested: see `patient`.
     """
     _stop_orphans(context, api.Catalog(streams.directory()))
     record_status(
@@ -274,7 +274,7 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
         Failure: a unit has no attempt left or the time is over, and the application was stopped; or another command has
             stopped it.
         NotDeployedError: the application is not deployed.
-        HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: see `reset` and `observed_status`.
+        HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: a failed unit cannot be reset.
     """
     known, until = dict[str, api.Known](), time.monotonic() + timeout
     catalog = api.open_catalog(home, application)

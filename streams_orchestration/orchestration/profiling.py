@@ -218,7 +218,7 @@ def _undecoupled(store: ArtifactStore, application: str) -> Progress:
     """Return the stored stages, with fusion repeated without a decoupling decision; its findings are left out.
 
     Raises:
-        StageMissingError: see `ArtifactStore.progress`.
+        StageMissingError: a stage is missing or cannot be read; see `ArtifactStore.progress`.
     """
     done, _ = store.progress(application, (LOGICAL, PARALLEL, REGIONS))
     fused, _ = compute(FUSION_STAGE, replace(done, options=replace(done.options, decoupling=None)))

@@ -1,4 +1,7 @@
-"""Ops that reset units: they begin a reset, wait until the units work again, and record that they do."""
+"""Ops that reset units: they begin a reset, wait until the units work again, and record that they do.
+
+A `patient` op raises RetryRequested while the catalog cannot be used.
+"""
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 import json
@@ -96,7 +99,8 @@ def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home) 
     Raises:
         RetryRequested: the catalog or a host may be usable later.
         CommitUnknownError: it is unknown whether a reset has begun, and the config does not name the failed generation.
-        Failure: see `require_lasting` and `application_of`.
+        Failure: the run may have a container of its own and no machine is registered, or it does not name an
+            application.
         NothingFailedError: the config names no unit, and no unit has failed.
         StreamsRuntimeError: a unit cannot be reset; see `reset`.
     """
@@ -155,9 +159,8 @@ def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams:
     Raises:
         HostLaunchError: a unit does not work after the timeout, which counts for each, or needs another reset.
         Failure: the run does not have the tag of `claim`, or names no application.
-        RetryRequested: see `patient`.
         NotDeployedError: the application is not deployed.
-        JavaError, OtherVersionError, StreamsRuntimeError: see `reset` and `await_running`.
+        JavaError, OtherVersionError, StreamsRuntimeError: the unit cannot be reset, or was removed meanwhile.
     """
     application, home = application_of(context), streams.directory()
     for unit, failed in _units_of(context).items():
@@ -180,7 +183,7 @@ def await_reset(
     Raises:
         HostLaunchError: the unit does not work after the timeout, or needs another reset.
         NotDeployedError: the application is not deployed.
-        JavaError, OtherVersionError, StreamsRuntimeError: see `reset` and `await_running`.
+        JavaError, OtherVersionError, StreamsRuntimeError: the unit cannot be reset, or was removed meanwhile.
     """
     catalog = api.open_catalog(home, application)
     until = time.monotonic() + timeout
@@ -203,7 +206,6 @@ def record(context: dg.OpExecutionContext, streams: StreamsResource, keys: Asset
 
     Raises:
         Failure: the run does not have the tag of `claim`, or names no application.
-        RetryRequested: see `patient`.
         NotDeployedError: the application is not deployed.
     """
     application, home = application_of(context), streams.directory()

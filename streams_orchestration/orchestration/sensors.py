@@ -139,10 +139,8 @@ class _Tick:
     def watch(self, seconds: float) -> None:
         """Watch for at most this many seconds: look at each application with news, and begin the resets that are due.
 
-        Then stop orphans of these applications, and repeat checks. With something to record, the watch ends early.
-
-        Raises:
-            CatalogUnavailableError, CatalogVersionError: see `look_alone`.
+        Then stop orphans of these applications, and repeat checks. With something to record, the watch ends early. Only
+        errors of the catalog are raised: CatalogUnavailableError and CatalogVersionError.
         """
         looked_at: set[str] = set()
         record_until = time.monotonic() + RECORD_SHARE * seconds
@@ -241,7 +239,7 @@ class _Tick:
             mark: the mark of the application's summary, to recognise later news.
 
         Raises:
-            StreamsRuntimeError: see `observed_status`.
+            StreamsRuntimeError: a unit was removed meanwhile.
             NotDeployedError: the application was dropped during the look.
         """
         try:

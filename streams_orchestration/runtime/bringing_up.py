@@ -50,7 +50,8 @@ def bring_up(
 
     Raises:
         HostLaunchError, JavaError: a host could not be started on this machine.
-        StreamsRuntimeError, ApplicationError, ValidationError, OSError: see `write_wanted` and `launch`.
+        StreamsRuntimeError, ApplicationError, ValidationError, ValueError, OSError: the plan cannot be written;
+            `write_wanted` lists the reasons.
     """
     brought = write_wanted(home, lock, wanted, request)
     launch(Catalog(home), wanted.name, asked_at=asked_at)
@@ -71,14 +72,15 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
         request: how it begins, and the changes of the deployed plan and state that are allowed.
 
     Raises:
-        NotDeployableError: see `open_application`, `deploy`, `redeploy` and `go_on`.
-        ImplementationError, ValidationError: see `open_application` and `deploy`.
-        OSError: the state is to be dropped, and a published result cannot be removed; see `forget`.
+        NotDeployableError: the application cannot run here or in this way, or is complete.
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
+        OSError: the state is to be dropped, and a published result cannot be removed; the application is stopped.
         ApplicationChangedError: another plan is deployed, and the request does not replace it.
         OtherVersionError: another version of the product wrote the deployed plan.
         RedeployRefusedError, RevertedError, NotDrainedError, NotWrittenError, OnTrialError, NotDeployedError,
-        HostLaunchError, OperatorError: see `redeploy`.
-        SavepointError: see `find_savepoint` and `restore`.
+            HostLaunchError, OperatorError, SetUpError, ValueError, StreamsRuntimeError: a redeploy fails, is refused or
+            is reverted; `redeploy` has the conditions.
+        SavepointError: the savepoint is missing, ambiguous or damaged, or does not fit the application.
         DropStateError: `drop_state` names an operator whose state would not be lost.
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
         ApplicationError: Spark refuses a query.

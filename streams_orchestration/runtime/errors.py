@@ -1,4 +1,9 @@
-"""Errors that can occur while an application runs. Each message names the subject, its place and the remedy."""
+"""Errors that can occur while an application runs. Each message names the subject, its place and the remedy.
+
+Every function that opens the catalog of a state directory may raise CatalogError, and StorageSettingError if the
+storage is not the one of the catalog (`Catalog.exists`). Docstrings name these errors only if the caller has to tell
+them apart from others.
+"""
 
 from __future__ import annotations
 

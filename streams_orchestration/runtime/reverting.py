@@ -58,9 +58,9 @@ def end_trial_by_hand(catalog: Catalog, application: str) -> bool:
 
     Raises:
         NotDeployedError: the catalog does not know the application.
-        InvariantError: see `revert_open`.
-        HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: see `launch`; the previous plan is restored
-            all the same.
+        InvariantError: the return to the previous plan breaks a rule of the protocol.
+        HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: a host cannot be started; the previous plan
+            is restored all the same.
     """
     if revert_open(catalog, application, BY_HAND) is None:
         return False
@@ -101,8 +101,12 @@ def begin_revert(catalog: Catalog, application: str) -> Deployable | None:
         The previous plan; None if a trial was reverted, which loses no state.
 
     Raises:
-        NotRevertedError, NotDeployedError, OtherVersionError, ApplicationError: see `previous_plan`.
-        InvariantError, HostLaunchError, JavaError, StreamsRuntimeError: see `end_trial_by_hand`.
+        NotRevertedError: no previous plan is kept; the message gives the reason.
+        NotDeployedError: the catalog does not know the application.
+        OtherVersionError, ApplicationError: the previous plan is of another version, or can no longer run here.
+        InvariantError: the return to the previous plan breaks a rule of the protocol.
+        HostLaunchError, JavaError, StreamsRuntimeError: a host cannot be started; the previous plan is restored all the
+            same.
     """
     return None if end_trial_by_hand(catalog, application) else previous_plan(catalog, application)
 
@@ -119,10 +123,13 @@ def revert_redeploy(home: Home, application: str, *, drop_state: Collection[str]
         The redeploy; None if a trial was reverted, which loses no state.
 
     Raises:
-        NotRevertedError, NotDeployedError, OtherVersionError, ApplicationError: see `begin_revert`.
-        HostLaunchError, JavaError: see `end_trial_by_hand`.
+        NotRevertedError: no previous plan is kept; the message gives the reason.
+        NotDeployedError: the catalog does not know the application.
+        OtherVersionError, ApplicationError: the previous plan is of another version, or can no longer run here.
+        HostLaunchError, JavaError: a host cannot be started; a trial is reverted all the same.
         BeingStartedError: another process holds the start lock of the application.
-        StreamsRuntimeError: the previous plan is refused or fails its trial; `bring_up` lists the reasons.
+        StreamsRuntimeError, ValidationError, ValueError, OSError: the previous plan is refused or fails its trial;
+            `redeploy` lists the reasons.
     """
     before = begin_revert(open_catalog(home, application), application)
     if before is None:
@@ -137,7 +144,7 @@ def reverted_plan(home: Home, application: str) -> RevertedPlan | None:
     None if there is none, or the catalog does not know the application.
 
     Raises:
-        NotDeployedError, CatalogError, StorageSettingError: see `open_catalog`.
+        NotDeployedError: there is no catalog.
     """
     with open_catalog(home, application).read() as connection:
         trial = read_trial(connection, application)

@@ -146,8 +146,8 @@ class SteppedApplication:
         Raises:
             StepError: an operator raised, or a Spark query has failed or makes no batch in time.
             StaleGenerationError: the PE is no longer deployed.
-            StreamsRuntimeError: see `commit_batch`.
-            OutputError, OSError: see `publish`.
+            StreamsRuntimeError: the commit was refused, or the names of files could not be synced.
+            OutputError, OSError: an output cannot become visible or be removed.
         """
         if program.engine == "dataframe":
             return self._await_batch(program)
@@ -169,7 +169,7 @@ class SteppedApplication:
         Raises:
             StepError: the query has failed, or makes no batch within `QUERY_SECONDS`.
             StaleGenerationError: the PE is no longer deployed.
-            OutputError, InvariantError, OSError: see `publish`.
+            OutputError, InvariantError, OSError: an output cannot become visible or be removed.
         """
         before = read_view(self.catalog, program)
         if before.waits or plan_batch(program, before, source_limit=self.source_limit, now=world.now()) is None:
@@ -205,7 +205,8 @@ class SteppedApplication:
 
         Raises:
             OutputError: an output cannot become visible or cannot be removed, or a directory cannot be marked.
-            InvariantError, OSError: see `publish_files`.
+            InvariantError: a file would become visible before its epoch is complete.
+            OSError: another file has a final name, and cannot be compared.
         """
         waiting = outstanding(self.catalog, self.name, deliveries=True).deliveries
         for sink, rows in itertools.groupby(waiting, key=lambda row: row.operator):
@@ -248,8 +249,8 @@ class SteppedApplication:
             trigger_every: the number of turns between two cuts of every region.
 
         Raises:
-            StepError: nothing is left to do although the application has not ended; see also `step`.
-            StreamsRuntimeError, OutputError, OSError: see `step`.
+            StepError: nothing is left to do although the application has not ended; or a step failed.
+            StreamsRuntimeError, OutputError, OSError: a batch cannot be committed, or an output not become visible.
         """
         idle = 0
         for turn in itertools.count(1):
@@ -312,7 +313,8 @@ def publish(catalog: Catalog, application: str) -> int:
 
     Raises:
         OutputError: a file cannot become visible, or a retracted output cannot be removed.
-        InvariantError, OSError: see `publish_files`.
+        InvariantError: a file would become visible before its epoch is complete.
+        OSError: another file has a final name, and cannot be compared.
     """
     published, errors = publish_files(catalog, application)
     if errors:

@@ -77,7 +77,8 @@ def _fewest_of_large(problem: Problem, fits: Callable[[Decision | None], bool], 
     fewer are too few.
 
     Raises:
-        ApplicationError: see `best_use`.
+        ApplicationError: no decision is allowed or found in time, or the solver cannot be started (SO0607, SO0608,
+            SO0609, SO0612).
     """
     low, high = least, most
     while low < high:
@@ -153,7 +154,7 @@ def _approached(problem: Problem, steps: int) -> Decision | None:
     The result is None if filling finds no legal decision.
 
     Raises:
-        ApplicationError: see `contract`.
+        ApplicationError: pins or operators to keep apart contradict joined classes (SO0607).
     """
     flow = dataflow(problem)
     contraction = contract(flow)
@@ -172,7 +173,7 @@ def _fitted(problem: Problem, capacity: float) -> Problem:
     Only the `_HEAVY` heaviest classes are reduced, and none for which `block_load` finds nothing in `_SECONDS`.
 
     Raises:
-        ApplicationError: see `contract`.
+        ApplicationError: pins or operators to keep apart contradict joined classes (SO0607).
     """
     flow = dataflow(problem.with_machines(2))
     contraction = contract(flow)

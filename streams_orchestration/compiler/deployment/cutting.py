@@ -34,8 +34,9 @@ def cut_pes(compilation: Compilation, units: Sequence[Unit] | None = None) -> tu
         units: its units of recovery; computed if None.
 
     Raises:
-        CannotRunError: see `build_program` and `recovery_units`, or PEs of one unit feed each other in a loop.
-        ImplementationError: see `build_program`.
+        CannotRunError: schemas of streams are missing or differ, a loop goes through a PE or between PEs of one unit, a
+            PE holds operators of two regions, or an operator in a consistent region changes Imports or Exports.
+        ImplementationError: an operator has no implementation, or it cannot be imported.
     """
     units = recovery_units(compilation) if units is None else units
     connections = connections_by_pe(compilation)
@@ -101,7 +102,7 @@ class _Cut:
         Each cut makes a task, which may share operators again.
 
         Raises:
-            CannotRunError: see `build_program`.
+            CannotRunError: the program of the PE cannot be built.
         """
         remote = self.streams.inputs()
         if self.graph.is_query:
@@ -124,7 +125,7 @@ class _Cut:
         """Return the program of a PE that is one Spark query: its operators are one task.
 
         Raises:
-            CannotRunError: see `build_program`.
+            CannotRunError: the program of the PE cannot be built.
         """
         calls = self._calls(set())
         operators = producers_first(self.graph.members, calls)

@@ -36,7 +36,7 @@ def operator_explanation(lookup: CompilationIndex, operators: list[int]) -> Expl
     Of the others, six are listed and the rest is counted. Sections without facts are left out.
 
     Raises:
-        ImplementationError: see `state_facts`.
+        ImplementationError: the class of an operator can no longer be imported.
     """
     operator, *others = operators
     model = lookup.model(operator)

@@ -65,7 +65,7 @@ class _Documents:
         """Keep an application's deployed plan, and return its stages and the plan's number; the spec is not read.
 
         Raises:
-            NotDeployedError, OtherVersionError: see `SnapshotReader.compilation`.
+            NotDeployedError, OtherVersionError: the application has no plan that this console shows and can read.
         """
         name = request.path_params["name"]
         compilation = self.reader.compilation(name)
@@ -92,7 +92,8 @@ class _Documents:
         """Return the panel on one operator, stream, PE or region of a plan.
 
         Raises:
-            WrongRequestError, UnknownSubjectError, ImplementationError: see `requested` and `subject`.
+            WrongRequestError, UnknownSubjectError: the request names no kind or subject of the application.
+            ImplementationError: the class of an operator can no longer be imported.
             UnknownPlanError: the plan is no longer kept.
         """
         kind, name = requested(request.query_params)

@@ -64,7 +64,8 @@ class LakeTarget:
         Of tuples with the same key, the last one counts. There is at least one batch.
 
         Raises:
-            LakeError, ReferenceError: as for `append`.
+            LakeError: the table refuses or cannot be reached. No row was changed, but columns may have been added.
+            ReferenceError: a reference to a secret cannot be resolved.
             WaitingFileError: a file cannot be read, or was altered.
         """
         tuples = pa.Table.from_batches([with_normalised(batch.arrow, self.wanted.key) for batch in batches])

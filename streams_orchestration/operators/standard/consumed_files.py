@@ -92,7 +92,7 @@ class ConsumedFiles(FileSource):
         """Delete or move the files that the offset lists as read, unless they have changed since; this is then on disk.
 
         Raises:
-            FileExistsError: see `_keep`.
+            FileExistsError: another process has taken the free name meanwhile.
             OSError: a file cannot be removed or moved.
         """
         files = [file for read in offset.get("read", ()) if (file := self._as_read(read)) is not None]

@@ -162,7 +162,7 @@ class Custom(Operator):
         """Import the functions, or compile the logic, and begin with the initial state.
 
         Raises:
-            ValueError: as for `check`.
+            ValueError: a function is missing or takes wrong arguments, or the state or SPL is wrong.
             ResultError: the functions use timers or watermarks, and no event time arrives at the operator.
             DataError: an initialiser of the logic has no value.
         """

@@ -145,7 +145,7 @@ class DeDuplicate(Operator):
         """Compile the key and the assignments, and begin without remembered keys.
 
         Raises:
-            ValueError: as for `check`, or for `KeysWithin`.
+            ValueError: a parameter does not fit the stream.
         """
         parameters = self.parameters
         self.keys, self.types = self._compile(self.context, parameters)

@@ -103,8 +103,8 @@ class Delay(WaitingOperator):
         """Prepare an empty queue of waiting tuples.
 
         Raises:
-            ValueError: as for `check`; or with `by: watermark` the stream has no event time, or `delay` is not a whole
-                number of its ticks.
+            ValueError: the attribute does not fit; or with `by: watermark` the stream has no event time, or `delay` is
+                not a whole number of its ticks.
         """
         self.waiting = TupleQueue(self.context.inputs[0], {_TIME: np.int64})
         self.timed: EventTimeInput | None = None

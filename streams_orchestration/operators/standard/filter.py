@@ -70,7 +70,7 @@ class Filter(LogicOperator):
         """Parse the condition, or compile the logic with it and run its initialisers.
 
         Raises:
-            ValueError: as for `check`.
+            ValueError: the condition or the logic is wrong.
             DataError: an initialiser of the logic has no value.
         """
         text = self.parameters.filter

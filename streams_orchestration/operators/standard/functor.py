@@ -76,7 +76,7 @@ class Functor(LogicOperator):
         """Compile the expressions, or the logic that computes them and run its initialisers.
 
         Raises:
-            ValueError: as for `check`.
+            ValueError: an expression or the logic is wrong.
             DataError: an initialiser of the logic has no value.
         """
         self.program = None if self.parameters.spl is None else FunctorLogic(self.context, self.parameters)

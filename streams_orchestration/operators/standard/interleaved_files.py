@@ -127,7 +127,7 @@ class InterleavedFiles(FileSource):
         After the last one, open the files with later paths; in an operator-driven region, end the epoch first.
 
         Raises:
-            DataError: as for `produce`.
+            DataError: a file or a row cannot be read or merged.
         """
         for each in self.reading:
             each.waits = False
@@ -284,7 +284,7 @@ class _File:
         Sets `ended` at the end of the file, and `waits` if it has no further tuples now.
 
         Raises:
-            DataError: see `FileSource.produce`; or a time is null that may not be.
+            DataError: a row does not fit, the file is lost, or a time is null that may not be.
         """
         until = self._owner.until
         self.source.until = None if until is None else {"file": self.name, "size": until["sizes"][self.name]}

@@ -178,7 +178,8 @@ class KafkaSink(EpochSink):
             KafkaAwayError: the cluster cannot be reached.
             KafkaRefusedError: the cluster, or the encoding of a tuple, refuses permanently.
             MessagesRefusedError: messages were refused that a retry sends alone or leaves out.
-            RegistryAwayError, RefusedError: see `_connect_registry`.
+            RegistryAwayError: the registry of schemas cannot be reached.
+            RefusedError: the registry refuses, or has no schema that fits.
             DataError: the format, or the text of a key or header, cannot represent a value.
         """
         if self.refused.key != str(key):
@@ -214,7 +215,7 @@ class KafkaSink(EpochSink):
 
         Raises:
             KafkaRefusedError: a tuple cannot be encoded, and the sink does not set tuples aside.
-            DataError: see `_messages`.
+            DataError: the format, or the text of a key or header, cannot represent a value.
         """
         begin = 1
         for batch in batches:

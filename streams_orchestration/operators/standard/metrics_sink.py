@@ -120,7 +120,7 @@ class MetricsSink(Operator):
         """Parse the expressions and set the initial values.
 
         Raises:
-            ValueError: as for `check`.
+            ValueError: an expression is faulty.
             DataError: the operator has too many metrics, or an initial value is not finite.
         """
         self.expressions = self._compile(self.context, self.parameters)

@@ -69,7 +69,7 @@ class NamedFiles(LogicOperator):
         """Prepare the reader, which has no open file yet, and run the initialisers of the logic.
 
         Raises:
-            ValueError: as for `check`.
+            ValueError: the format does not suit the attributes, or the logic is wrong.
             DataError: an initialiser has no value.
         """
         self.attribute = self._attribute(self.context)

@@ -184,7 +184,7 @@ class Parse(LogicOperator):
         """Prepare the parser, which has no unfinished row yet, and run the initialisers of the logic.
 
         Raises:
-            ValueError: as for `check`.
+            ValueError: an expression, the logic or the format is wrong.
             DataError: an initialiser has no value.
         """
         self.content, self.logic_of_output = self._logic(self.context, self.parameters)

@@ -118,7 +118,7 @@ class Split(Operator):
         """Compile the expressions, and read the file if there is one.
 
         Raises:
-            ValueError: as for `check`.
+            ValueError: an expression or the file is wrong.
             OSError: the file cannot be read.
         """
         self.expressions, self.mapping = self._compile(self.context, self.parameters)

@@ -126,7 +126,8 @@ class SqlSink(EpochSink):
 
         Raises:
             WaitingFileError: a file is gone, altered or cannot be read.
-            DatabaseError, OSError: see `deliver`.
+            DatabaseError: the database refuses, or cannot be reached. Nothing was written.
+            OSError: the file of refused tuples cannot be written.
         """
         from streams_orchestration.operators.databases.errors import DeferredError
 

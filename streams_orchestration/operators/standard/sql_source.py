@@ -72,7 +72,8 @@ class SqlSource(SourceOperator):
 
         Raises:
             DataError: several channels would read the same rows.
-            ValueError: as for `source_columns`.
+            ValueError: an output stream has no schema or a type that no column can have, `columns` names an unknown
+                attribute, or the second output port does not suit `onBadTuple`.
         """
         from streams_orchestration.operators.databases.errors import DatabaseError
 

@@ -79,7 +79,7 @@ def _found(path: str, base: Path) -> list[Path]:
     """Find the files of `resolve_inputs`. A directory that cannot be listed is an OSError here.
 
     Raises:
-        ValueError: as for `resolve_inputs`.
+        ValueError: there are none, the first one cannot be read, or a name is not UTF-8 text.
     """
     place = base / path
     if path.startswith(PACKAGE) or place.is_file():

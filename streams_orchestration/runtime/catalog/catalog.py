@@ -244,7 +244,7 @@ class Catalog:
         units that it reads may change before it commits.
 
         Raises:
-            CommitUnknownError, CatalogUnavailableError, CatalogError: as in `write`.
+            CommitUnknownError, CatalogUnavailableError, CatalogError: the transaction failed, as `write` describes.
         """
         with self._transaction("unit", f"{application}/{unit}") as connection:
             yield connection

@@ -43,7 +43,7 @@ def keep_place(connection: Connection, store: Store) -> None:
         store: the storage that this process uses.
 
     Raises:
-        StorageSettingError: see `check_place`.
+        StorageSettingError: the files of a deployed application are in another storage.
     """
     check_place(connection, store)
     connection.execute(delete(tables.storage))

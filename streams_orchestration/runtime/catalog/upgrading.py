@@ -51,7 +51,7 @@ def upgrade_older_catalog(catalog: Catalog) -> str | None:
         The revision that it had; None if nothing was to be done.
 
     Raises:
-        CatalogError: see `upgrade_catalog`.
+        CatalogError: a live host needs the tables as they are, or the catalog is unknown or cannot be written.
     """
     return upgrade_catalog(catalog) if is_upgradable_revision(catalog.version()) else None
 

@@ -27,7 +27,8 @@ def await_engines(catalog: Catalog, application: str, timeout: float) -> None:
     """Wait until no live host is still starting its engine, but at most `timeout` seconds.
 
     Raises:
-        NotDeployedError, CatalogUnavailableError: see `await_status`.
+        NotDeployedError: the application is not deployed.
+        CatalogUnavailableError: the catalog cannot be used at the end.
     """
 
     def up(status: UnitsStatus) -> bool:
@@ -56,7 +57,7 @@ def await_running(
             ran out; the message names the log. If no machine takes a host, it is a WaitingForMachineError. A failure
             counts once it has lasted for `FAILING_SECONDS`, or `HEALING_SECONDS` with `unit`; one of `unit` that is
             not reset automatically counts at once.
-        StreamsRuntimeError: see `observe`.
+        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
         NotDeployedError: the application is not deployed.
         CatalogUnavailableError: the catalog cannot be used at the end.
     """

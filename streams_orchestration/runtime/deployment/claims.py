@@ -127,8 +127,9 @@ def start_claimed(catalog: Catalog, launcher: HostLauncher, claims: Sequence[Cla
     If a host was stopped or claimed by another process meanwhile, the new process is killed.
 
     Raises:
-        HostLaunchError, JavaError, OtherVersionError: see `require_references` and `HostLauncher.launch`. Hosts before
-            the failed one stay started; the rows of the failed host and of the hosts after it are restored.
+        HostLaunchError, JavaError, OtherVersionError: a host cannot be started, or a reference of its operators cannot
+            be resolved. Hosts before the failed one stay started; the rows of the failed host and of the hosts after it
+            are restored.
     """
     h = tables.host
     started: list[str] = []

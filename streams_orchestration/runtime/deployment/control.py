@@ -87,7 +87,8 @@ def _lost(connection: Connection, application: str) -> list[str]:
     """Mark the units of dead hosts as failed, so that they refuse commits of these hosts; return the units.
 
     Raises:
-        StreamsRuntimeError, InvariantError: see `advance`.
+        StreamsRuntimeError: a unit no longer exists.
+        InvariantError: its epoch breaks a rule of the protocol.
     """
     h, p, u = tables.host, tables.pe, tables.unit
     lost: list[str] = []

@@ -54,7 +54,7 @@ def deploy(opened: OpenedApplication, *, fresh: bool = False, asks_spark: bool =
         AnalysisError, JavaError, HostLaunchError: Spark could not analyse the queries.
         OSError: `fresh` is set, and a published result cannot be removed; the application is stopped, and its state
             is kept.
-        ImplementationError, ValidationError: see `operators_of`.
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     wanted = opened.wanted
@@ -82,7 +82,7 @@ def go_on(opened: OpenedApplication) -> None:
 
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
-        OtherVersionError: see `_continue_deployed`.
+        OtherVersionError: another version of the product wrote the deployed plan.
         NotDeployableError: a bounded run is wanted, but an unbounded one is under way; or a run is to continue a
             complete application with a Spark query that has closed all its windows.
         StateDirectoryError, CatalogError: the state directory cannot be used.
@@ -103,7 +103,7 @@ def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Com
         ApplicationChangedError: another application of the same name is deployed.
         OtherVersionError: another version of the product wrote the program of a PE, or the stored compilation where it
             is needed.
-        NotDeployableError: see `go_on`.
+        NotDeployableError: an unbounded run is under way, or a Spark query has closed all its windows.
     """
     a, application, wanted, run = tables.application, opened.name, opened.wanted, opened.run
     compilation = wanted.compilation

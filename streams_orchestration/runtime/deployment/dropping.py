@@ -62,7 +62,8 @@ def forget(opened: OpenedApplication, programs: tuple[PeProgram, ...]) -> None:
         programs: the programs of the PEs whose published results are removed.
 
     Raises:
-        NotDeployableError, ImplementationError, ValidationError: see `_published`; only the hosts were stopped.
+        NotDeployableError, ImplementationError, ValidationError: the target of an operator cannot be read; only the
+            hosts were stopped.
         OSError: a published result cannot be removed; the hosts were stopped, and earlier results are removed already.
     """
     home, catalog, application = opened.home, opened.catalog, opened.name
@@ -89,7 +90,7 @@ def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[File]:
 
     Raises:
         NotDeployableError: a target cannot be read.
-        ImplementationError, ValidationError: see `operators_of`.
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
     """
     files: list[File] = []
     for program in programs:

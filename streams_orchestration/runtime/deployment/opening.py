@@ -57,9 +57,9 @@ def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKi
     Raises:
         NotDeployableError: a stage of the compiler is wrong, which is a bug; the kind of run is not possible; or no
             machines are registered, and this one cannot resolve a reference of an operator.
-        ImplementationError, ValidationError: the run is bounded, and an operator cannot be used; see `operators_of`.
+        ImplementationError, ValidationError: the run is bounded, and an operator cannot be used.
         SettingError: a setting in the environment cannot be used.
-        StateDirectoryError, CatalogError, StorageSettingError: see `create_catalog`.
+        StateDirectoryError, CatalogError, StorageSettingError: the home, the catalog or the storage cannot be used.
     """
     lock.require(wanted.name)
     if broken := broken_conditions(wanted.compilation):

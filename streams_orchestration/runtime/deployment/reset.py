@@ -68,9 +68,8 @@ def reset(
         StreamsRuntimeError: the application is stopped, the unit does not exist, no attempts are left, or a file that
             the cut needs is missing. If no attempts are left, failed hosts are started again all the same.
         NotDeployedError: the application is not deployed.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
         HostLaunchError, JavaError: a missing host could not be started on this machine.
-        OtherVersionError: see `launch`.
+        OtherVersionError: another version of the product wrote the program of a PE.
     """
     catalog = open_catalog(home, application)
     status = read_units(catalog, application)

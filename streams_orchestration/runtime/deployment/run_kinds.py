@@ -48,7 +48,7 @@ def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
 
     Raises:
         NotDeployableError: a source is endless, or an Import reads from another application.
-        ImplementationError, ValidationError: see `operators_of`.
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
     """
     reasons: list[str] = []
     for program in programs:
@@ -101,7 +101,7 @@ def reopen(connection: Connection, application: str) -> bool:
 
     Raises:
         NotDeployableError: a Spark query has closed all its windows for good.
-        OtherVersionError: see `_reopen_pe`.
+        OtherVersionError: another version of the product wrote the program of a PE.
     """
     u, p = tables.unit, tables.pe
     units = {each.name: each for each in UnitRow.all(connection, select(u).where(u.c.application == application))}
@@ -173,7 +173,6 @@ def sources_with_more(home: Home, application: str) -> Sequence[str]:
     Raises:
         NotDeployedError: the catalog does not know the application.
         OtherVersionError: another version of the product wrote the deployed plan.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
         Exception: a source fails in this process.
     """
     catalog = open_catalog(home, application)

@@ -31,7 +31,6 @@ def await_silent_machines(home: Home, application: str, say: Callable[[str], Non
 
     Raises:
         NotDeployedError: the application is not deployed.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     catalog = open_catalog(home, application)
     began, said = world.monotonic(), False

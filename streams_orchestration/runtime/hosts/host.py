@@ -143,9 +143,8 @@ class Host:
         Raises:
             StorageSettingError: this machine's setting names another storage than the catalog does.
             UnwantedHostError, UnusableFilesError, StreamsRuntimeError, ImplementationError, ValidationError, OSError:
-            see `_follow`.
-            CatalogUnavailableError: the catalog is away for too long.
-            Exception: see `Engine.wait`.
+                the host cannot continue.
+            Exception: the engine's error that kept it from starting.
         """
         self.outage.through(self._check_storage)
         self.heartbeat.start()
@@ -190,10 +189,11 @@ class Host:
         """Run the main loop until the host has to end; return the state to report, `FAILED` if it was terminated.
 
         Raises:
-            StreamsRuntimeError: the engine has ended; or see `observe` and `deployed_pes`.
+            StreamsRuntimeError: the engine has ended, a unit was removed meanwhile, or another version of the product
+                wrote the plan.
             UnwantedHostError: this host is no longer wanted.
-            UnusableFilesError: see `_require_files`.
-            ImplementationError, ValidationError, OSError: see `_load`, `_clear` and `_tidy`.
+            UnusableFilesError: another machine is to publish or remove what this one cannot.
+            ImplementationError, ValidationError, OSError: an operator cannot be imported, or garbage not be removed.
             CatalogUnavailableError: the catalog cannot be used; the call may be repeated.
         """
         collected = world.monotonic()

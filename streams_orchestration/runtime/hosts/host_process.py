@@ -58,7 +58,8 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
 
     Raises:
         SystemExit: the arguments or a setting of the engine cannot be used.
-        Exception: the engine does not start, or the log of the host that a standby becomes cannot be opened.
+        OSError: the log of the host that a standby becomes cannot be opened.
+        Exception: the engine does not start.
     """
     options = _options(arguments)
     hide_secrets()

@@ -66,9 +66,6 @@ def stop_orphans(catalog: Catalog, application: str) -> tuple[Orphan, ...]:
 
     In a stopped application, processes of live hosts are killed, too. Processes of other machines are not touched. A
     process of this machine is killed only if it has the pid, start time and command line that its host recorded.
-
-    Raises:
-        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     if not catalog.exists:
         return ()

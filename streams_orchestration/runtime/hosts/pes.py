@@ -76,7 +76,7 @@ def has_queries(connection: Connection, application: str, host: int) -> bool:
     """Return True if a PE of a host runs as a dataframe query of Spark.
 
     Raises:
-        OtherVersionError: see `deployed_pes`.
+        OtherVersionError: another version of the product wrote the program of a PE.
     """
     p = tables.pe
     texts = connection.scalars(select(p.c.program).where(p.c.application == application, p.c.host == host))
@@ -90,7 +90,7 @@ def require_references(connection: Connection, start: HostStart) -> None:
 
     Raises:
         HostLaunchError: a reference could not be resolved.
-        OtherVersionError: see `deployed_pes`.
+        OtherVersionError: another version of the product wrote the program of a PE.
     """
     if start.engine.cluster:
         return

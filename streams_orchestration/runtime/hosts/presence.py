@@ -136,7 +136,7 @@ class Presence:
         Nothing is written if another incarnation owns the row now, or the application or the catalog was replaced.
 
         Raises:
-            CatalogError: see `Catalog.write`.
+            CatalogError: the catalog cannot be written.
         """
         if self._catalog.identity() == self._place:
             with self._catalog.write() as connection:

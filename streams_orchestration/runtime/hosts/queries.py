@@ -100,7 +100,7 @@ class Queries:
 
         Raises:
             UnwantedHostError: the host that would report is no longer wanted.
-            ImplementationError, ValidationError: see `sweep`.
+            ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         """
         news = False
         starting = sum(query.starting for query in self.running.values())

@@ -78,11 +78,7 @@ def shorten_leases(catalog: Catalog) -> None:
 
 
 def read_machines(home: Home) -> tuple[MachineStatus, ...]:
-    """Return the status of all registered machines, ordered by name; none without a catalog.
-
-    Raises:
-        StorageSettingError, CatalogError: see `Catalog.exists`.
-    """
+    """Return the status of all registered machines, ordered by name; none without a catalog."""
     catalog = Catalog(home)
     if not catalog.exists:
         return ()
@@ -115,7 +111,6 @@ def set_machine_state(home: Home, name: str, state: str) -> None:
 
     Raises:
         MachineError: the machine is not registered, or its agent has ended.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     m = tables.machine
     with _catalog(home, name).write() as connection:
@@ -131,7 +126,6 @@ def forget_machine(home: Home, name: str) -> None:
 
     Raises:
         MachineError: the machine is not registered, its agent is up, or hosts live there.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     m = tables.machine
     with _catalog(home, name).write() as connection:

@@ -18,7 +18,6 @@ def deployed_compilation(home: Home, application: str) -> Compilation:
     Raises:
         NotDeployedError: the application is not deployed.
         OtherVersionError: another version of the product wrote the compilation.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     with open_catalog(home, application).read() as connection:
         return read_stored(application_row(connection, home, application))
@@ -28,20 +27,16 @@ def require_unchanged(home: Home, wanted: Identified) -> None:
     """Check that a wanted application is the deployed one of its name.
 
     Raises:
-        ApplicationChangedError, OtherVersionError: see `require_same`.
+        ApplicationChangedError: the wanted application differs.
+        OtherVersionError: it differs, and another version of the product wrote the deployed one.
         NotDeployedError: no application of this name is deployed.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     with open_catalog(home, wanted.name).read() as connection:
         require_same(application_row(connection, home, wanted.name), wanted)
 
 
 def deployed_if_any(home: Home, application: str) -> Compilation | None:
-    """Return the deployed compilation; None if there is none that this version of the product can read.
-
-    Raises:
-        StorageSettingError, CatalogError: see `Catalog.exists`.
-    """
+    """Return the deployed compilation; None if there is none that this version of the product can read."""
     try:
         return deployed_compilation(home, application)
     except (NotDeployedError, OtherVersionError):
@@ -57,10 +52,6 @@ def deployed_if_readable(home: Home, application: str) -> Compilation | None:
 
 
 def deployed_options(home: Home, application: str) -> Options | None:
-    """Return the options of the deployed compilation; None if there is none that this version can read.
-
-    Raises:
-        StorageSettingError, CatalogError: see `Catalog.exists`.
-    """
+    """Return the options of the deployed compilation; None if there is none that this version can read."""
     deployed = deployed_if_any(home, application)
     return None if deployed is None else options_of(deployed)

@@ -59,7 +59,6 @@ def read_metrics(home: Home, application: str, now: float | None = None) -> Appl
 
     Raises:
         NotDeployedError: the application is not deployed.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     now = clock.now() if now is None else now
     with open_catalog(home, application).read() as connection:

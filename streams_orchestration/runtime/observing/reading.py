@@ -28,7 +28,6 @@ def read_cuts(home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
 
     Raises:
         NotDeployedError: the application is not deployed.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     e = tables.epoch
     with open_catalog(home, application).read() as connection:
@@ -67,7 +66,6 @@ def read_status(home: Home, application: str) -> ApplicationStatus:
 
     Raises:
         NotDeployedError: the application is not deployed.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     return status_in(open_catalog(home, application), application)
 

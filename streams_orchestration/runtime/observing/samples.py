@@ -86,7 +86,6 @@ def read_sample(home: Home, application: str, compilation: Compilation, stream: 
         NotDeployedError: the catalog does not know the application.
         NoSampleError: samples are off, there is no such stream, or it is not between PEs.
         NothingPassesError: the stream holds no tuples right now, or they were removed while they were read.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     with open_catalog(home, application).read() as connection:
         settings = Settings(**application_row(connection, home, application).settings)

@@ -58,7 +58,6 @@ def read_snapshot(home: Home, application: str | None = None) -> Snapshot:
 
     Raises:
         NotDeployedError: `application` is not deployed.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     applications = tuple(_all(home)) if application is None else (_observed(home, application),)
     disk = shutil.disk_usage(home.existing)

@@ -38,7 +38,7 @@ def observed_status(catalog: Catalog, application: str) -> ApplicationStatus:
 
     Raises:
         NotDeployedError: the application is not deployed.
-        StreamsRuntimeError: see `observe`.
+        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
     """
     observe(catalog, application)
     status = status_in(catalog, application)
@@ -72,9 +72,6 @@ def read_summaries(catalog: Catalog) -> dict[str, StatusSummary]:
 
     Only applications that are wanted to run and do run have `suspected` units. Callers keep the catalog open, since
     opening one takes longer than reading.
-
-    Raises:
-        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     if not catalog.exists:
         return {}

@@ -125,7 +125,7 @@ class Planner:
 
         Raises:
             CatalogUnavailableError: the catalog cannot be used at present; the call may be repeated.
-            StreamsRuntimeError: see `_commit`.
+            StreamsRuntimeError: a task failed, or the commit was refused.
         """
         self._finish(batch)
         world.sleep(max(not_before - world.monotonic(), 0.0))
@@ -176,7 +176,7 @@ class Planner:
 
         Raises:
             StreamsRuntimeError: this planner has not planned the batch, so running it would skip tuples.
-            OSError: see `Scratch.plan`.
+            OSError: the plan's file cannot be written.
         """
         if self._planned is None or self._planned.batch != batch:
             message = f"the engine asks for batch {batch}, which this reader has not planned"
@@ -214,7 +214,8 @@ class Planner:
         """Commit the planned batch if the engine has run it, log it, and learn the pace from it.
 
         Raises:
-            CatalogUnavailableError, StreamsRuntimeError: see `_commit`; the commit may be repeated after the former.
+            CatalogUnavailableError: the catalog cannot be reached; the commit may be repeated.
+            StreamsRuntimeError: a task failed, or the commit was refused.
         """
         plan = self._planned
         if plan is None or plan.batch != batch:

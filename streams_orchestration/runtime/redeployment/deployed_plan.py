@@ -61,7 +61,8 @@ def preview_redeploy(
         OtherVersionError: another version of the product wrote the deployed plan.
         DropStateError: `drop_state` names an operator whose state would not be lost.
         OperatorError: a stored state cannot be read.
-        ImplementationError, ValueError: see `preview`.
+        ImplementationError: an operator that is wanted cannot be imported.
+        ValueError: the time zone changes, and the filter of an Import is wrong.
         CatalogError: the catalog cannot be used.
     """
     application = wanted.name

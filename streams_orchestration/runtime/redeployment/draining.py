@@ -118,8 +118,8 @@ def drain(
         A description of the work still under way at the deadline; empty if the units are drained.
 
     Raises:
-        StreamsRuntimeError: see `observe`.
-        InvariantError: see `roll_back`.
+        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
+        InvariantError: the rollback breaks a rule of the protocol.
     """
     began = world.monotonic()
     given_up: set[str] = set()
@@ -156,7 +156,7 @@ def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> Non
     They continue in a new generation. Nothing is written if no unit has failed.
 
     Raises:
-        InvariantError: see `roll_back`.
+        InvariantError: the rollback breaks a rule of the protocol.
     """
     u = tables.unit
     failed = (u.c.application == application, u.c.name.in_(units), u.c.state.in_(("UNHEALTHY", LIMIT)))
@@ -179,7 +179,7 @@ def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -
         Names of the rolled-back regions.
 
     Raises:
-        InvariantError: see `roll_back`.
+        InvariantError: the rollback breaks a rule of the protocol.
     """
     u = tables.unit
     mine = (u.c.application == application, u.c.name.in_(units), u.c.region.is_not(None))
@@ -202,7 +202,7 @@ def _go_back(connection: Connection, unit: UnitRow) -> list[str]:
     """Roll a unit back to its cut, in a new generation; return the files that the catalog no longer names.
 
     Raises:
-        InvariantError: see `roll_back`.
+        InvariantError: the rollback breaks a rule of the protocol.
     """
     u = tables.unit
     garbage = roll_back(connection, unit, unit.completed_epoch + 1)

@@ -48,7 +48,7 @@ def floors_of(operator: Operator, move: StateMove, states: Sequence[State], prog
     Raises:
         StateRefusedError: an earlier redeploy has left floors, and keys no longer decide about channels; or an input
             of the new plan lacks an attribute of an old splitter.
-        ImplementationError: see `goes_by_clock`.
+        ImplementationError: the operator's class cannot be imported.
     """
     if move.before is None:
         return None

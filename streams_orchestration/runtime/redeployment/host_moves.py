@@ -59,9 +59,9 @@ def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
         OnTrialError: the last redeploy of a stopped application is on trial.
         StateDirectoryError: the start of an application cannot be locked.
         OtherVersionError: another version of the product wrote the plan of an application with a host to move.
-        NotDeployedError, HostLaunchError, JavaError: see `await_trial`.
-        StreamsRuntimeError: see `observe`.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
+        NotDeployedError, HostLaunchError, JavaError: an open trial cannot be decided, since a host cannot be started or
+            the application was removed.
+        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
     """
     set_machine_state(home, name, "DRAINING")
     catalog = Catalog(home)
@@ -97,7 +97,7 @@ def put_right(catalog: Catalog, application: str, *, within: float) -> tuple[Mov
         BeingStartedError: another process is starting or redeploying the application.
         StateDirectoryError: the start of the application cannot be locked.
         OtherVersionError: another version of the product wrote its plan.
-        StreamsRuntimeError: see `drain`.
+        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
     """
     with lock_start(catalog.home, application, "streams agent", limit=0.0):
         return tuple(_move(catalog, application, None, within))

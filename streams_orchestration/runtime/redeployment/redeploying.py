@@ -115,6 +115,7 @@ def redeploy(
         OperatorError: a stored state cannot be read.
         SetUpError, ImplementationError, ValidationError: an operator of the new plan cannot be imported or set up.
         NotDeployableError: the application is complete.
+        ValueError: the time zone changes, and the filter of an Import is wrong.
         ApplicationError: Spark refuses a query.
         AnalysisError: Spark could not analyse the queries.
         JavaError: this machine has no Java that Spark can use.
@@ -123,7 +124,7 @@ def redeploy(
         OtherVersionError: another version of the product wrote the deployed plan.
         HostLaunchError: a host cannot be started, and no trial is open that could be reverted; or the limit of open
             files of this process is too low to analyse queries.
-        InvariantError, StreamsRuntimeError: see `observe` and `switch`.
+        InvariantError, StreamsRuntimeError: a rule of the protocol is broken, or a unit was removed meanwhile.
         CatalogError: the catalog cannot be used.
     """
     catalog, application = opened.catalog, opened.name
@@ -156,8 +157,8 @@ def resumed(opened: OpenedApplication) -> Generator[bool]:
     Yield True if it was stopped.
 
     Raises:
-        NotDeployableError: see `require_incomplete`.
-        OtherVersionError: see `resume`.
+        NotDeployableError: the application is complete.
+        OtherVersionError: another version of the product wrote the program of a PE.
         NotDeployedError: the application was dropped meanwhile.
     """
     a, catalog, application = tables.application, opened.catalog, opened.name
@@ -184,7 +185,8 @@ def rehearse(change: PlanChange) -> None:
 
     Raises:
         NotWrittenError: a state cannot be written.
-        StateRefusedError, MisplacedKeysError, SetUpError, ImplementationError, ValidationError: see `Carrier.carry`.
+        StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
+        SetUpError, ImplementationError, ValidationError: an operator of the new plan cannot be imported or set up.
     """
     carrier, _ = _carrier(change)
     try:
@@ -202,8 +204,10 @@ def drain_changed(change: PlanChange, until: float) -> None:
 
     Raises:
         NotDrainedError: the units are not at their cuts at the time `until` of the monotonic clock.
-        HostLaunchError, JavaError, NotDeployedError, OtherVersionError, StreamsRuntimeError: see `launch` and `drain`.
-        InvariantError: see `drain`.
+        HostLaunchError, JavaError: a host cannot be started.
+        NotDeployedError, OtherVersionError, StreamsRuntimeError: the plan was removed or replaced meanwhile, or is of
+            another version.
+        InvariantError: a rollback breaks a rule of the protocol.
     """
     units = change.catalog, change.application, change.programs, change.redeployment.ending
     if are_drained(*units):
@@ -218,8 +222,9 @@ def carry_over(change: PlanChange) -> NewPlan:
 
     Raises:
         NotWrittenError: a state cannot be written.
-        StateRefusedError, MisplacedKeysError, OperatorError, SetUpError, ImplementationError, ValidationError: see
-            `Carrier.carry`.
+        StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
+        OperatorError: a stored state cannot be read.
+        SetUpError, ImplementationError, ValidationError: an operator of the new plan cannot be imported or set up.
     """
     carrier, cut = _carrier(change)
     try:
@@ -239,7 +244,9 @@ def switch_over(change: PlanChange, new: NewPlan) -> list[str] | None:
     failure, the written states are removed, unless the switch may have been committed.
 
     Raises:
-        NotDeployableError, InvariantError, ImplementationError, ValidationError: see `switch`.
+        NotDeployableError: the application has been completed.
+        InvariantError: the switch breaks a rule of the protocol.
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         CommitUnknownError: it is unknown if the plan was replaced.
     """
     try:
@@ -258,9 +265,11 @@ def await_decision(change: PlanChange, *, was_stopped: bool) -> Redeployment:
 
     Raises:
         RevertedError: the previous plan was restored. An application that was stopped before is stopped again.
-        OnTrialError, NotDeployedError, HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError,
-        CatalogUnavailableError: see `await_trial` and `start`.
-        InvariantError: see `start`.
+        OnTrialError: the application was stopped during the trial.
+        HostLaunchError, JavaError, NotDeployedError, OtherVersionError, StreamsRuntimeError: hosts cannot be started,
+            or the plan was removed or replaced meanwhile.
+        CatalogUnavailableError: the catalog cannot be used for minutes; other processes decide the trial.
+        InvariantError: the return to the previous plan breaks a rule of the protocol.
     """
     catalog, application = change.catalog, change.application
     trial = await_trial(catalog, application)

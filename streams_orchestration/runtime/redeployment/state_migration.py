@@ -330,7 +330,7 @@ class Carrier:
         """Return the state of an operator at the cut; empty without one, and for the checkpoint of a Spark query.
 
         Raises:
-            OperatorError: see `read_state`.
+            OperatorError: a file is gone, was altered, or cannot be read.
         """
         stored = self._cut.states.get(operator)
         return {} if stored is None or stored.is_checkpoint else read_state(self._home.store, stored)

@@ -94,7 +94,8 @@ def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, 
         NotAtCutError: a changed unit is not at a cut or no longer held, or has moved on from the cut of the new plan,
             or there are unread tuples between changed units.
         NotDeployableError: the application has been completed.
-        InvariantError, ImplementationError, ValidationError: see `begin`.
+        InvariantError: a former unit has the generation in which its successor would begin, or a later one.
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
     """
     redeployment = new.redeployment
     application, changed, begins = redeployment.application, set(redeployment.ending), set(redeployment.beginning)
@@ -134,7 +135,7 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
 
     Raises:
         InvariantError: a former unit has the generation in which its successor would begin, or a later one.
-        ImplementationError, ValidationError: see `operators_of`.
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
     """
     redeployment, plan, cut, carried = new.redeployment, new.deployment, new.cut, new.carried
     application, begins = redeployment.application, set(redeployment.beginning)

@@ -39,8 +39,9 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
     Raises:
         OnTrialError: the application is stopped.
         NotDeployedError: the application is not deployed.
-        HostLaunchError, JavaError, OtherVersionError: see `start`.
-        StreamsRuntimeError: see `observe`.
+        HostLaunchError, JavaError: a host cannot be started.
+        OtherVersionError: another version of the product wrote the program of a PE.
+        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
         CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
     """
     restarted = world.monotonic()
@@ -72,8 +73,9 @@ def start(catalog: Catalog, application: str) -> None:
         HostLaunchError: a host cannot be started, and no trial is open; or a host of the restored plan cannot be.
         JavaError: this machine has no Java that Spark can use. The trial is not reverted for that.
         NotDeployedError: the application is not deployed.
-        OtherVersionError, StreamsRuntimeError: see `launch`. The trial is not reverted for them, either.
-        InvariantError: see `revert_open`.
+        OtherVersionError, StreamsRuntimeError: the plan is of another version, or a unit that needs a reset was
+            removed. The trial is not reverted for them, either.
+        InvariantError: the return to the previous plan breaks a rule of the protocol.
     """
     try:
         launch(catalog, application)

@@ -103,15 +103,14 @@ def create_savepoint(
     Raises:
         NotDeployedError: the catalog does not know the application.
         SavepointError: the application did not reach a cut in time, has a unit that is no longer reset, or has an
-            operator that may change Imports and Exports or cannot be imported here; or the name is invalid or taken,
-            or the savepoint cannot be written. Nothing is left of the savepoint.
+            operator that may change Imports and Exports or cannot be imported here; or the name is invalid or taken, or
+            an OSError keeps the savepoint from being written. Nothing is left of the savepoint.
         OnTrialError: its last redeploy is on trial, and the application is stopped.
         OperatorError: a state cannot be read.
-        ValidationError: see `sinks`.
+        ValidationError: the class of a sink has other parameters than at the compilation.
         OtherVersionError: another version of the product wrote the deployed plan.
         HostLaunchError, JavaError, SettingError: hosts that are needed to reach a cut cannot be started.
-        StreamsRuntimeError, InvariantError: see `await_trial`, `drain` and `launch`.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
+        StreamsRuntimeError, InvariantError: the plan was replaced meanwhile, or a rule of the protocol is broken.
     """
     application = lock.application
     catalog = open_catalog(home, application)
@@ -141,7 +140,8 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
         SavepointError: an operator may change Imports and Exports, a unit is no longer reset, or the application does
             not come to rest in time.
         HostLaunchError, JavaError, SettingError: a host cannot be started.
-        OtherVersionError, StreamsRuntimeError, InvariantError: see `drain` and `launch`.
+        OtherVersionError: another version of the product wrote the deployed plan.
+        StreamsRuntimeError, InvariantError: the plan was replaced meanwhile, or a rule of the protocol is broken.
         NotDeployedError: the application was removed meanwhile.
     """
     changing = next((each.name for p in programs for each in p.operators.values() if each.links is not None), None)
@@ -191,7 +191,7 @@ def _run_to_a_cut(catalog: Catalog, application: str, *, for_a_while: bool) -> N
 
     Raises:
         NotDeployedError: the application was removed meanwhile.
-        OtherVersionError: see `resume`.
+        OtherVersionError: another version of the product wrote the program of a PE.
         SettingError: a setting in the environment cannot be used.
     """
     a = tables.application
@@ -224,7 +224,7 @@ def _take(catalog: Catalog, application: str, programs: Sequence[PeProgram], dir
 
     Raises:
         SavepointError: the application processed more batches meanwhile, or the files of a sink cannot be listed.
-        ValidationError: see `sinks`.
+        ValidationError: the class of a sink has other parameters than at the compilation.
         NotDeployedError: the application was removed meanwhile.
         OtherVersionError: another version of the product wrote the deployed plan.
         OSError: a state cannot be copied.

@@ -55,8 +55,13 @@ def restore(
         fresh: first drop the application that is deployed under this name, with its published results.
 
     Raises:
-        SavepointError: see `accept`; or an Import would read the same tuples twice, or a state cannot be written.
-        DropStateError, NotDeployableError, ApplicationError, AnalysisError, JavaError, HostLaunchError: see `accept`.
+        SavepointError: the savepoint is damaged, or does not fit the application or the targets of its sinks
+            (`accept`); or an Import would read the same tuples twice, or a state cannot be written.
+        DropStateError: `drop_state` names an operator whose state would not be lost.
+        NotDeployableError: `fresh` is set and the application runs.
+        ApplicationError: Spark refuses a query.
+        AnalysisError, JavaError, HostLaunchError: Spark could not analyse the queries.
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         OSError: `fresh` is set, and a published result cannot be removed.
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
         OperatorError: a state of the savepoint cannot be read as one of its operator.
@@ -87,8 +92,8 @@ class _Restoring:
         Raises:
             SavepointError: the states cannot be written, a file of the savepoint cannot be read, or an Import would
                 read the same tuples twice.
-            StateRefusedError, MisplacedKeysError, OperatorError, SetUpError: see `Carrier.carry`.
-            CatalogError: see `Catalog.write`.
+            StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
+            OperatorError, SetUpError: a state cannot be read, or an operator cannot be set up.
         """
         accepted, manifest, positions = self._accepted, self._manifest, self._manifest.positions
         cut = CommonCut(

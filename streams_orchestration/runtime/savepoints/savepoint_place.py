@@ -76,7 +76,7 @@ class SavepointPlace:
         """Return the content of this file; on this machine, at most one byte more than its size when the call began.
 
         Raises:
-            UnfitFileError: see `size`.
+            UnfitFileError: it is not a plain file of the savepoint.
             OSError: the file cannot be read.
         """
         size = self.size()

@@ -47,7 +47,7 @@ def sinks(home: Home, programs: Iterable[PeProgram]) -> Iterator[SinkTarget]:
 
     Raises:
         SavepointError: a target cannot be listed, or an operator cannot be imported.
-        ValidationError: see `operators_of`.
+        ValidationError: the class of a sink has other parameters than at the compilation.
     """
     try:
         operators = [each for program in programs for each in operators_of(home, program)]

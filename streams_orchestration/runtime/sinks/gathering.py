@@ -216,7 +216,7 @@ class Gatherer:
             The merged output as the catalog has it; None if another process has changed the files.
 
         Raises:
-            OutputError: see `_merge`.
+            OutputError: a file is gone or was altered, or the files cannot be merged now.
         """
         since = min(self._since[row.pending] for row in rows)
         merged = rows[0] if len(rows) == 1 else self._merge(rows)

@@ -119,7 +119,8 @@ class Publisher:
         deliveries, and mark complete directories.
 
         Raises:
-            InvariantError, OSError: see `publish_files`.
+            InvariantError: a file would become visible before its epoch is complete.
+            OSError: another file has a final name, and cannot be compared.
         """
         until = world.monotonic() + SHUTDOWN_SECONDS
         for deliverer in self.deliverers.values():
@@ -139,7 +140,8 @@ class Publisher:
         that failed rests until its next attempt.
 
         Raises:
-            InvariantError, OSError: see `publish_files`.
+            InvariantError: a file would become visible before its epoch is complete.
+            OSError: another file has a final name, and cannot be compared.
         """
         now = self.clock()
         resting = self._failing_sinks(lambda failure: failure.next_try > now)

@@ -126,7 +126,8 @@ def publish_files(
         The number of files that became visible, and the errors, at most one for each sink.
 
     Raises:
-        InvariantError, OSError: see `_publish`.
+        InvariantError: a file would become visible before its epoch is complete.
+        OSError: another file has a final name, and cannot be compared; the next call continues.
     """
     seen = seen or outstanding(catalog, application)
     errors, rows = list[OutputError](), seen.files
@@ -169,7 +170,7 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
 
     Raises:
         InvariantError: a file would become visible before its epoch is complete.
-        OSError: see `_link`; files that were linked before are published by the next call.
+        OSError: another file has a final name, and cannot be compared; the next call publishes the files linked before.
     """
     done: list[DueOutput] = []
     error: OutputError | None = None

@@ -56,7 +56,7 @@ def directories_of(
         log_size: the size in bytes at which the log is rotated; 0 for never.
 
     Raises:
-        StorageSettingError: see `Home.store`.
+        StorageSettingError: STREAMS_STORAGE or STREAMS_STORAGE_OPTIONS cannot be used.
     """
     data = data_of(application)
     return Directories(

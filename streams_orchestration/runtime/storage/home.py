@@ -118,7 +118,7 @@ class Home:
         It is in the storage if STREAMS_STORAGE names a directory, otherwise in the state directory.
 
         Raises:
-            StorageSettingError: see `store`.
+            StorageSettingError: STREAMS_STORAGE or STREAMS_STORAGE_OPTIONS cannot be used.
         """
         return (self.store.path("results") or self.root / "results") / application
 

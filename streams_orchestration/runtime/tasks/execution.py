@@ -141,7 +141,8 @@ class TaskRun:
         Before that, set the gauges of the operators; see `EventTimeCalls.report`.
 
         Raises:
-            OperatorError, OSError: see `Checkpoint.take`; or an operator raised when it was asked for its next call.
+            OperatorError: an operator raised, or its state cannot be stored.
+            OSError: a file of the state cannot be read or written.
         """
         segments = tuple(self.outbox.segments())
         checkpoint = Checkpoint(self.program, self.plan, self.directories, self._calls)

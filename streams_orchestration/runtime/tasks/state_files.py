@@ -106,7 +106,7 @@ def check_state(store: Store, stored: StoredState) -> None:
     """Check all files of a state, which may be a Spark checkpoint, by reading them.
 
     Raises:
-        OperatorError: see `read_state`.
+        OperatorError: a file is gone, was altered, or cannot be read.
     """
     with _readable(store, stored) as contents:
         for _ in contents:

@@ -33,7 +33,7 @@ def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PePro
         True if this call has stopped the application.
 
     Raises:
-        StreamsRuntimeError: see `observe`.
+        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
     """
     a = tables.application
     units = {program.unit for program in programs}

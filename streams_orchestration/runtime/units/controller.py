@@ -195,7 +195,7 @@ def note_commit(
         now: unix seconds.
 
     Raises:
-        StreamsRuntimeError: see `unit_row`.
+        StreamsRuntimeError: the unit does not exist, as after a redeploy without it.
     """
     if outage is not None and "began" in outage and "committed" not in outage:
         u = tables.unit

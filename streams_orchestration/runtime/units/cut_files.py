@@ -194,7 +194,6 @@ def look_at_cuts(home: Home, application: str) -> dict[str, str]:
 
     Raises:
         NotDeployedError: the catalog does not know the application.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     catalog = open_catalog(home, application)
     if read_units(catalog, application).state not in ("RUNNING", "WAITING"):

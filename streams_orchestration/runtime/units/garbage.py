@@ -289,7 +289,7 @@ def sweep(
             to run by now stay. None if no other process can run these PEs.
 
     Raises:
-        ImplementationError, ValidationError: see `operators_of`.
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
     """
     data = data_of(application)
     numbers = list(pes)

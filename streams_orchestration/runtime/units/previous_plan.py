@@ -77,7 +77,7 @@ def restore_plan(connection: Connection, application: str, before: PreviousPlan)
         Files that the catalog no longer names.
 
     Raises:
-        InvariantError: see `roll_back`.
+        InvariantError: the rollback breaks a rule of the protocol.
     """
     u, p = tables.unit, tables.pe
     tried = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.shown_epoch.is_not(None)))
@@ -120,7 +120,7 @@ def _roll_back_tried(connection: Connection, application: str, units: Collection
     are deleted.
 
     Raises:
-        InvariantError: see `roll_back`.
+        InvariantError: the rollback breaks a rule of the protocol.
     """
     s, f, k = tables.state, tables.sink_file, tables.sink
     garbage: list[str] = []

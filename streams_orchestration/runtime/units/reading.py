@@ -45,11 +45,7 @@ _MACHINES = select(tables.machine)
 
 
 def list_applications(home: Home) -> tuple[str, ...]:
-    """Return the names of all applications that the catalog knows, sorted; none without a catalog.
-
-    Raises:
-        StorageSettingError, CatalogError: see `Catalog.exists`.
-    """
+    """Return the names of all applications that the catalog knows, sorted; none without a catalog."""
     catalog = Catalog(home)
     if not catalog.exists:
         return ()
@@ -62,7 +58,6 @@ def open_catalog(home: Home, application: str) -> Catalog:
 
     Raises:
         NotDeployedError: there is no catalog, so the application is not deployed; in a catalog it is not looked for.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
     """
     catalog = Catalog(home)
     if not catalog.exists:

@@ -70,7 +70,7 @@ def decide(catalog: Catalog, application: str) -> None:
     Files that the catalog no longer names, and retracted outputs, are removed. The application must be wanted to run.
 
     Raises:
-        InvariantError: see `roll_back`.
+        InvariantError: the rollback breaks a rule of the protocol.
     """
     with catalog.read() as connection:
         trial = read_trial(connection, application)
@@ -91,7 +91,7 @@ def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | No
     Files that the catalog no longer names, and retracted outputs, are removed.
 
     Raises:
-        InvariantError: see `roll_back`.
+        InvariantError: the rollback breaks a rule of the protocol.
     """
     with catalog.write() as connection:
         trial = read_trial(connection, application)
@@ -111,7 +111,7 @@ def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
         cause: the reason for the revert, in words; it is stored with the trial.
 
     Raises:
-        InvariantError: see `roll_back`.
+        InvariantError: the rollback breaks a rule of the protocol.
     """
     assert trial.before is not None
     end_trial(connection, trial, "REVERTED", cause=cause, earlier=None)

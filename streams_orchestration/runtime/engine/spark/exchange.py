@@ -95,7 +95,7 @@ def take_over(payload: bytes, take: Callable[[bytes], pa.Buffer]) -> pa.Buffer:
 
     Raises:
         OSError: the payload's file is gone, or cannot be read.
-        StreamsRuntimeError: see `PayloadStore.take`.
+        StreamsRuntimeError: the holder has ended, or does not hold the payload.
     """
     if payload.startswith(HELD):
         return take(payload)

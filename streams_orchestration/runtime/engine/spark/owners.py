@@ -253,7 +253,7 @@ class Worker:
         an owner.
 
         Raises:
-            StreamsRuntimeError: see `announce`.
+            StreamsRuntimeError: this executor's machine does not share the state directory.
         """
         claim = register.with_name(f"{CLAIM}{register.name}")
         _write(claim, f"streams-{os.getpid()}-\n\n{process_space()}")

@@ -56,8 +56,8 @@ class PeLevel:
         Raises:
             StreamsRuntimeError: Spark has lost the results of a task and runs it again, while other tasks may have them
                 already, and only a reset undoes all of them; or a process that ran a task has ended, or raised an error
-                that `run_task` raises. An error of an operator is not raised; see `run_task`.
-            OSError: see `run_task`, for a task that this process runs.
+                that `run_task` raises. An error of an operator is not raised.
+            OSError: the answer of a task that this process runs cannot be written.
         """
         if self.scratch.launched.apart:
             _require_first_run()

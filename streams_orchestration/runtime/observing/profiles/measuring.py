@@ -62,10 +62,10 @@ def measure(
 
     Raises:
         NotDeployedError: the application is not deployed.
-        NotProfiledError: see `_begin`; or the application was started again meanwhile, or carried no tuples.
+        NotProfiledError: the application does not run, commits no batch in time, or measures nothing (`_begin`); or it
+            was started again meanwhile, or carried no tuples.
         OtherVersionError: another version of the product wrote the deployed compilation.
-        OSError, SegmentError: see `calibrate`, which is called if the streams do not show the transport's costs.
-        StorageSettingError, CatalogError: see `Catalog.exists`.
+        OSError, SegmentError: the store cannot be used to calibrate the transport.
     """
     clock = clock or world.now
     before = _begin(home, application, pause, say, clock)
@@ -138,7 +138,7 @@ def _begin(
     Raises:
         NotProfiledError: the application does not run, has failed, or was deployed with STREAMS_METRICS=off; no batch
             is committed within `FIRST_BATCH_SECONDS`; or `pause` returns True.
-        NotDeployedError, StorageSettingError, CatalogError: see `measure`.
+        NotDeployedError: the application is not deployed.
     """
     began, announced = clock(), False
     while True:

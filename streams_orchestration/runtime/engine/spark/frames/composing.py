@@ -184,7 +184,7 @@ class Composition:
         """Record the delays of the output ports, and return the DataFrame to run, which writes the rows to segments.
 
         Raises:
-            OperatorError: see `compose`.
+            OperatorError: a query cannot be composed or streamed, or its output does not fit its streams.
             OSError: the delays cannot be written.
         """
         self.compose()

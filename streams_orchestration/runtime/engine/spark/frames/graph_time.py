@@ -184,7 +184,7 @@ def _looks_at_time(program: OperatorProgram) -> bool:
     """Return True if an operator takes the watermark of an event-time graph, or its results have a watermark.
 
     Raises:
-        ImplementationError: see `frame_parameters`.
+        ImplementationError: the class of an operator cannot be imported.
     """
     role = program.event_time
     return role is not None and (bool(role.outputs) or EVENT_TIME in frame_parameters(program).watermarks.values())
@@ -200,7 +200,7 @@ class QueryTime:
         """Begin without watermarks.
 
         Raises:
-            ImplementationError: see `frame_parameters`.
+            ImplementationError: the class of an operator cannot be imported.
         """
         self._program = program
         self._directories = directories

@@ -128,7 +128,7 @@ class _Walk:
         """Return the longest time that a row of a join waits for its partner, in microseconds; 0 for equal event times.
 
         Raises:
-            UnknownDelayError: see `_wait`.
+            UnknownDelayError: the conditions do not limit the distance of event times.
         """
         own = join.condition()
         known = [own.get()] if kind_of(own) == "Some" else []

@@ -111,8 +111,9 @@ class FramePlanner(Planner):
         """Commit, and plan the next batch, as any planner does; record its input for the other sources.
 
         Raises:
-            StreamsRuntimeError: see `Planner.advance`; or Spark's checkpoint is at another batch than the catalog, or
-                cannot be stored, or the input of the batch cannot be read.
+            StreamsRuntimeError: a task failed, the commit came too late, or the catalog is away for too long; or
+                Spark's checkpoint is at another batch than the catalog, or cannot be stored, or the input of the batch
+                cannot be read.
             OSError: a file of the checkpoint or of the input cannot be read or written.
         """
         if not self.scratch.begun:
@@ -127,7 +128,8 @@ class FramePlanner(Planner):
         """Return the input of every port in a batch.
 
         Raises:
-            OperatorError, SegmentError: see `QueryTime.enter`; the scratch directory has the reason.
+            OperatorError, SegmentError: the tuples that have waited cannot be read or timed; the scratch directory has
+                the reason.
             OSError: a segment of tuples that have waited cannot be written.
         """
         try:
@@ -167,7 +169,7 @@ class FramePlanner(Planner):
         """Return the input of every port in a batch, under the key `operator:port`; write tuples that have waited.
 
         Raises:
-            OperatorError, SegmentError, OSError: see `_released`.
+            OperatorError, SegmentError, OSError: the tuples that have waited cannot be read, timed or written.
         """
         released = self._released(plan)
         ports = dict(released)
@@ -190,7 +192,8 @@ class FramePlanner(Planner):
         the batch are kept for its commit.
 
         Raises:
-            OperatorError, SegmentError: see `QueryTime.enter`.
+            OperatorError: a tuple has no event time, or an Import's filter cannot be evaluated for it.
+            SegmentError: a segment is gone or altered, or has other attributes.
             OSError: a segment cannot be written.
         """
         if not self._time.looks:
@@ -238,7 +241,8 @@ class FramePlanner(Planner):
         If the batch ends the epoch, also store the event time and link the checkpoint, which is then in the result.
 
         Raises:
-            CheckpointError, OSError: see `link_checkpoint`; or a file cannot be written.
+            CheckpointError: the checkpoint has no committed batch.
+            OSError: a file cannot be read, written or stored.
         """
         answers = take_all_answers(self.scratch.answers, plan.batch)
         written = [answer for answer in answers if answer.level == WRITTEN]

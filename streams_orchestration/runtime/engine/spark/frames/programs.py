@@ -34,7 +34,7 @@ def port_watermark(program: OperatorProgram, port: int) -> ViewWatermark | None:
 
     Raises:
         OperatorError: the port declares `eventTime`, but no event time arrives there.
-        ImplementationError: see `frame_parameters`.
+        ImplementationError: the class of an operator cannot be imported.
     """
     declared = frame_parameters(program).watermarks.get(program.ports[port])
     if not isinstance(declared, str):
@@ -51,7 +51,7 @@ def watermarked_ports(program: PeProgram) -> dict[str, str]:
     The names consist of operator name and port, since a redeploy may give operators other numbers.
 
     Raises:
-        ImplementationError: see `frame_parameters`.
+        ImplementationError: the class of an operator cannot be imported.
     """
     outside = {(stream.operator, stream.port) for stream in program.inputs} | set(program.imports)
     marked: dict[str, str] = {}

@@ -74,7 +74,7 @@ class FrameQuery(SparkQuery):
         Raises:
             CatalogError: the catalog cannot be read.
             OSError: the scratch directory, which has the checkpoint, cannot be written.
-            ImplementationError: see `frame_parameters`.
+            ImplementationError: the class of an operator cannot be imported.
         """
         try:
             super().start()
@@ -144,7 +144,8 @@ class FrameQuery(SparkQuery):
 
         Raises:
             WithinEpochError: the last commit did not end an epoch, so it has no checkpoint.
-            CheckpointError, OSError: see `restore_checkpoint`, `continue_after` and `name_own_schemas`.
+            CheckpointError: a file of the stored checkpoint is gone, was altered, or cannot be read.
+            OSError: the checkpoint's directory cannot be written.
         """
         checkpoint = Path(self._scratch.checkpoint)
         shutil.rmtree(checkpoint, ignore_errors=True)

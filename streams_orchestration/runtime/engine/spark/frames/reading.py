@@ -98,7 +98,8 @@ def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBat
     After the last row, report the latest event time of the rows to the planner, if the port has a watermark.
 
     Raises:
-        SegmentError, DataError: see `tuples_of`.
+        SegmentError: a segment is gone or altered, or has other attributes.
+        DataError: a filter cannot be evaluated for a tuple.
         OSError: the report cannot be written.
     """
     share = port_codec.validate_json(payload)

@@ -52,7 +52,8 @@ class FrameWriter:
 
         Raises:
             StreamsRuntimeError: Spark has run a batch with rows that was not planned.
-            DataError, ValueError: see `typed`.
+            DataError: an attribute that may not be null is null.
+            ValueError: a number does not fit an unsigned attribute.
             OSError: a segment or the report cannot be written.
         """
         from pyspark import TaskContext
