@@ -338,12 +338,10 @@ class Application(Declarations):
         return signature is not None and not signature.least_outputs and signature.most_outputs is not None
 
     def compile(self, options: Options | None = None) -> Compilation:
-        """Run all stages of the compiler.
+        """Run all stages of the compiler on `model()`.
 
         Raises:
-            ApplicationError: the application has errors; each names its line.
-            BuildError: names of composites collide, or a parallel region is split by a stream it does not read.
-            ValueError: an annotation or a config has a class or function that hosts cannot import.
+            ApplicationError, BuildError, ValueError: the application has errors; see `model`.
         """
         return compile_application(self.model(), options)
 

@@ -32,11 +32,6 @@ def compile_application(application: Application, options: Options | None = None
 def compile_spec(path: str | Path, options: Options | None = None, stages: tuple[Stage, ...] = STAGES) -> Compilation:
     """Read a spec and run all stages, so that errors of the text and of the graph are reported together.
 
-    Args:
-        path: the path of the spec.
-        options: the options of the compiler.
-        stages: all stages, or `WITHOUT_DEPLOYMENT`.
-
     Raises:
         ApplicationError: the spec cannot be read, or has errors.
     """

@@ -91,13 +91,7 @@ def in_doubt(subject: Subject | None, wrong: Subjects, *, errors: bool) -> bool:
 
 
 def trusted(findings: Iterable[Diagnostic], subject: Subject | None, wrong: Subjects) -> list[Diagnostic]:
-    """Return the findings of one stage that earlier errors do not make doubtful.
-
-    Args:
-        findings: the findings of the stage.
-        subject: the subject of the findings.
-        wrong: the subjects that errors make impossible to judge.
-    """
+    """Return the findings of one stage that earlier errors do not make doubtful."""
     if subject in wrong:
         return []
     doubtful = set(_NEED_ALL) if wrong else set[str]()

@@ -25,9 +25,6 @@ def draw_html(compilation: Compilation) -> str:
 
     Details are left out for more than `EXPLAINED` physical operators.
 
-    Args:
-        compilation: the compilation of the application.
-
     Raises:
         ImplementationError: the class of an operator can no longer be imported.
     """

@@ -43,7 +43,7 @@ class Backoff:
     def reached(self, attempt: Callable[[], Result]) -> Result | None:
         """Call a function that needs the server, and return its result, or None if the server cannot be reached now.
 
-        An attempt that finds the server away calls `away`, which counts and logs it; one that succeeds calls `back`.
+        `away` then counts and logs the outage; a successful attempt calls `back`.
 
         Raises:
             DataError: the server refuses permanently. Other errors of `attempt` pass unchanged.

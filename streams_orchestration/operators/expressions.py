@@ -208,12 +208,7 @@ def _one_by_one(
 
 
 def unequal_to_all(keys: Sequence[Expression], columns: Sequence[pa.Array]) -> np.ndarray | None:
-    """Return a mask of the tuples whose key equals no key, such as NaN in SPL; None if every key equals itself.
-
-    Args:
-        keys: the parts of the key.
-        columns: their values.
-    """
+    """Return a mask of the tuples whose key equals no key, such as NaN in SPL; None if every key equals itself."""
     masks = [key.unequal(column) for key, column in zip(keys, columns, strict=True) if not key.equals_itself]
     found = [mask for mask in masks if mask.any()]
     return np.logical_or.reduce(found) if found else None

@@ -49,10 +49,6 @@ def wrong_method(kind: type[Operator], inputs: int) -> str | None:
     """Describe the first method of a class that is missing or has a wrong signature; None if all are right.
 
     A source needs `produce`. An operator with input ports needs `process` or `on_punctuation`.
-
-    Args:
-        kind: the class.
-        inputs: the number of its input ports.
     """
     return _missing_method(kind, inputs) or _uncallable_method(kind)
 

@@ -36,12 +36,7 @@ class Mentions(NamedTuple):
         )
 
     def are_known(self, inputs: Sequence[Collection[str]], outputs: Sequence[Collection[str]]) -> bool:
-        """Return True if the streams certainly have all mentioned attributes.
-
-        Args:
-            inputs: the attributes of the input streams.
-            outputs: the attributes of the output streams.
-        """
+        """Return True if the streams certainly have all mentioned attributes."""
         common = set(inputs[0]).intersection(*inputs[1:]) if inputs else set[str]()
         return (
             common.issuperset(self.inputs)

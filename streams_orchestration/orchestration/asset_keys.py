@@ -78,11 +78,9 @@ class AssetKeys:
         return self._given.get(application, {}).get(node) or own_key(application, node)
 
     def use(self, application: str, keys: Mapping[str, Iterable[str]]) -> None:
-        """Give the assets of an application these keys, in place of the keys of an earlier call.
+        """Give the assets of an application these keys, by node, in place of the keys of an earlier call.
 
-        Args:
-            application: the application's name.
-            keys: node -> parts of its key; a node that is left out has its own key.
+        A node that is left out has its own key.
         """
         self._given[application] = {node: dg.AssetKey(list(parts)) for node, parts in keys.items()}
 
@@ -128,12 +126,7 @@ def changed(application: str, change: SpecChange, own: Iterable[dg.AssetSpec]) -
 
 
 def _following(spec: dg.AssetSpec, keys: Mapping[dg.AssetKey, dg.AssetKey]) -> dg.AssetSpec:
-    """Return the asset with its dependencies and column lineage moved to the changed keys.
-
-    Args:
-        spec: the asset's Dagster spec.
-        keys: old key -> changed key.
-    """
+    """Return the asset with its dependencies and column lineage moved to the changed keys."""
     deps = [dg.AssetDep(keys.get(d.asset_key, d.asset_key), partition_mapping=d.partition_mapping) for d in spec.deps]
     spec = spec.replace_attributes(deps=deps)
     value = spec.metadata.get(LINEAGE)

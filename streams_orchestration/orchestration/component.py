@@ -198,11 +198,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         return self._keys
 
     def described_as(self, file: Path) -> tuple[str, str]:
-        """Return the application's name in the spec and the problem with reading it; the first answer is kept.
-
-        Args:
-            file: the spec's file.
-        """
+        """Return the application's name in the spec and the problem with reading it; the first answer is kept."""
         if self._description is None:
             self._description = described_as(file)
         return self._description
@@ -222,9 +218,6 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         """Return the assets of the application's Exports, on which Imports of other components may depend.
 
         The first answer is kept. There are none if the application cannot be built. Raises as `place` does.
-
-        Args:
-            spec: the spec of the application.
         """
         if self._known_exports is None:
             resource, key = self.place()

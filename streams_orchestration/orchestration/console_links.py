@@ -21,13 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def console_metadata(application: str, node: str, facts: Mapping[str, Any]) -> dict[str, dg.MetadataValue]:
-    """Return the link from a deployment or a PE to the console; nothing for other nodes, or if no address is set.
-
-    Args:
-        application: the application's name.
-        node: the node of the lineage.
-        facts: the node's attributes in the lineage graph.
-    """
+    """Return the link from a deployment or a PE to the console; nothing for other nodes, or if no address is set."""
     address = _address(os.environ.get(CONSOLE_URL, ""))
     if not address or facts["kind"] not in ("deployment", "pe"):
         return {}

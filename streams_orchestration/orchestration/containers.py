@@ -18,11 +18,6 @@ def require_lasting(context: dg.OpExecutionContext, application: str, home: api.
     If machines are registered, their agents start the hosts, so nothing is refused. Nor is it for Dagster's own
     launchers and executors, whose runs and steps share the machine of the process that launches them.
 
-    Args:
-        context: the context of the op.
-        application: the application whose hosts are to be started.
-        home: the state directory.
-
     Raises:
         Failure: the run, or the step, may have a container of its own, and no machine is registered.
     """

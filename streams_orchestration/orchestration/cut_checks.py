@@ -66,13 +66,7 @@ class Judgement:
 def judge(
     status: api.ApplicationStatus, now: float, machines: Sequence[api.MachineStatus] = ()
 ) -> tuple[Judgement, ...]:
-    """Return the results of all checks of an application.
-
-    Args:
-        status: the status of the application.
-        now: the current time, in unix seconds.
-        machines: the registered machines.
-    """
+    """Return the results of all checks of an application."""
     late: list[str] = []
     ages: dict[str, float] = {}
     for unit, begun, limit in _expected(status):

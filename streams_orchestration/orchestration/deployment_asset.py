@@ -23,11 +23,6 @@ def deployment_asset(source: ApplicationSource, spec: dg.AssetSpec, keys: AssetK
 
     It has three steps: write the wanted state, launch the hosts, wait for their heartbeats. A run that is retried from
     the failed step repeats none of the others. The hosts outlive the run.
-
-    Args:
-        source: the application.
-        spec: the asset's Dagster spec.
-        keys: the keys of the application's assets.
     """
     key = source.resource
 
@@ -44,12 +39,7 @@ def deployment_asset(source: ApplicationSource, spec: dg.AssetSpec, keys: AssetK
 
 
 def spec_asset(watched: WatchedSpec, spec: dg.AssetSpec) -> dg.AssetsDefinition:
-    """Return the observable asset of a spec; an observation records the version of the content, or that it is missing.
-
-    Args:
-        watched: the spec to observe.
-        spec: the asset's Dagster spec.
-    """
+    """Return the observable asset of a spec; an observation records the content's version, or that it is missing."""
 
     def observe() -> Iterator[dg.ObserveResult]:
         yield dg.ObserveResult(asset_key=spec.key, data_version=dg.DataVersion(watched.version() or MISSING))

@@ -28,11 +28,6 @@ def deployment_checks(application: str, key: str, keys: AssetKeys) -> dg.AssetCh
     """Return the definition that evaluates the checks of a deployment when a user or a run asks for them.
 
     Before the check of cuts, the files that they need are looked for, and changes are recorded in the catalog.
-
-    Args:
-        application: the application's name.
-        key: the key of the resource.
-        keys: the keys of the application's assets.
     """
     deployment = keys.of(application, "deployment")
 

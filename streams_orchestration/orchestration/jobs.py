@@ -126,13 +126,7 @@ def decouple_job(application: str, assets: Sequence[dg.AssetKey]):
 
 
 def cancel_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
-    """Return the job that stops all hosts of an application and keeps its committed state.
-
-    Args:
-        application: the application's name.
-        key: the key of the resource.
-        keys: the keys of the application's assets.
-    """
+    """Return the job that stops all hosts of an application and keeps its committed state."""
 
     @dg.job(
         name=job_name(application, "cancel"),
@@ -152,11 +146,6 @@ def reset_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
 
     Its later steps are skipped if no reset is due. The same arguments give the same object, since the sensor that
     requests the job and the application's definitions must share it.
-
-    Args:
-        application: the application's name.
-        key: the key of the resource.
-        keys: the keys of the application's assets.
     """
 
     @dg.job(

@@ -32,13 +32,6 @@ def plan_events(
     """Yield the materialization of a working plan and all its checks; nothing if they are recorded already.
 
     There is nothing either while the application is stopped or one of its units does not work.
-
-    Args:
-        keys: the keys of the application's assets.
-        instance: the Dagster instance, which has the earlier events.
-        status: the status of the application.
-        metrics: the metrics of the application.
-        judgements: the results of all checks of the deployment.
     """
     if status.state == "STOPPED" or not all(unit.works for unit in status.units):
         return

@@ -83,11 +83,6 @@ def decision_metadata(document: Mapping[str, Any], parted: Progress, path: Path)
     """Return the metadata of a decision: loads before and after, predicted speed-up, moved operators, cut streams.
 
     It also has a drawing of the plan, if the plan is small enough.
-
-    Args:
-        document: the document of the decision.
-        parted: the stages with the decision applied.
-        path: the path at which the document is stored.
     """
     decision = document["decision"]
     pe, parts, loads = decision["pe"], decision["parts"], decision["loads"]

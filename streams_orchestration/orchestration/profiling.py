@@ -175,13 +175,7 @@ def compare(context: dg.OpExecutionContext, streams: StreamsResource, keys: Asse
 
 
 def profile_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
-    """Return the job that measures the running application, decides what to move, and checks the last prediction.
-
-    Args:
-        application: the application's name.
-        key: the key of the resource.
-        keys: the keys of the application's assets.
-    """
+    """Return the job that measures the running application, decides what to move, and checks the last prediction."""
     place = key, keys, application
 
     @dg.job(

@@ -56,17 +56,7 @@ def deployment_events(
     judgements: Iterable[Judgement],
     more: Mapping[str, dg.MetadataValue] | None = None,
 ) -> Iterator[Event]:
-    """Yield the events of a working plan unless they are recorded already, then an observation of the deployment.
-
-    Args:
-        keys: the keys of the application's assets.
-        instance: the Dagster instance, which has the earlier events.
-        status: the status of the application.
-        metrics: the metrics of the application.
-        now: the current time, in unix seconds.
-        judgements: the results of all checks of the deployment.
-        more: further metadata of the observation.
-    """
+    """Yield the events of a working plan unless they are recorded already, then an observation of the deployment."""
     yield from plan_events(keys, instance, status, metrics, judgements)
     yield deployment_event(keys, status, metrics, now, more)
 
@@ -78,15 +68,7 @@ def deployment_event(
     now: float,
     more: Mapping[str, dg.MetadataValue] | None = None,
 ) -> dg.AssetObservation:
-    """Return an observation of the deployment: the application's state, its units of recovery, its busiest operators.
-
-    Args:
-        keys: the keys of the application's assets.
-        status: the status of the application.
-        metrics: the metrics of the application.
-        now: the current time, in unix seconds.
-        more: further metadata of the observation.
-    """
+    """Return an observation of the deployment: the application's state, its units, and its busiest operators."""
     metadata: dict[str, dg.MetadataValue] = {
         "streams/state": dg.MetadataValue.text(status.shown_state),
         "streams/fingerprint": dg.MetadataValue.text(status.fingerprint),
@@ -117,15 +99,6 @@ def progress_events(
     """Return the events that the sensor has to record after a look at an application.
 
     An observation that repeats one which a run recorded within the last minute is left out.
-
-    Args:
-        keys: the keys of the application's assets.
-        status: the status of the application.
-        metrics: the metrics of the application.
-        now: the current time, in unix seconds.
-        seen: the outcome of the look.
-        preview: the function that reads the first rows of a sink.
-        instance: the Dagster instance, which has the earlier events.
     """
     parts = part_events(keys, status, metrics, seen.pes, seen.sinks, preview)
     of_deployment = deployment_events(keys, instance, status, metrics, now, seen.judged)
@@ -193,16 +166,7 @@ def part_events(
     sinks: Iterable[api.SinkStatus],
     preview: Preview,
 ) -> Iterator[dg.AssetMaterialization]:
-    """Yield a materialization for each PE, for each stream that the PEs write, and for each sink.
-
-    Args:
-        keys: the keys of the application's assets.
-        status: the status of the application.
-        metrics: the metrics of the application.
-        pes: the PEs to report.
-        sinks: the sinks to report.
-        preview: the function that reads the first rows of a sink.
-    """
+    """Yield a materialization for each PE, for each stream that the PEs write, and for each sink."""
     units = {unit.name: unit for unit in status.units}
     numbers = set[int]()
     for pe in pes:

@@ -35,14 +35,7 @@ from streams_orchestration.runtime import api
 def recorded_deployment(
     source: ApplicationSource, compilation: Compilation, streams: StreamsResource, keys: AssetKeys
 ) -> dg.Definitions:
-    """Return the definitions whose redeploy job stores the compiled stages and waits until the deployed plan works.
-
-    Args:
-        source: the application.
-        compilation: the compilation that the command has deployed.
-        streams: the resource with the state directory.
-        keys: the keys of the application's assets.
-    """
+    """Return the definitions whose redeploy job stores the compiled stages and waits until the deployed plan works."""
     name = source.name
     deployment = dg.AssetSpec(
         own_key(name, "deployment"), deps=[own_key(name, DEPLOYMENT)], tags={APPLICATION_TAG: name}

@@ -41,11 +41,6 @@ def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY)
 
     The width becomes an option of the deployed application, so that later redeploys keep it. A change that has failed
     before is not requested again. An error of the runtime is the reason of a skipped tick.
-
-    Args:
-        application: the application's name.
-        policy: the conditions for a change of a width.
-        key: the key of the resource.
     """
 
     @dg.sensor(

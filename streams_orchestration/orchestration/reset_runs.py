@@ -23,14 +23,7 @@ def unit_tags(application: str, unit: str) -> dict[str, str]:
 
 
 def failure_tags(application: str, unit: str, generation: int, life: str) -> dict[str, str]:
-    """Return the tags of a run that resets a unit because it failed.
-
-    Args:
-        application: the application's name.
-        unit: the name of the unit.
-        generation: the generation of the unit that failed.
-        life: the life of the application in which it failed.
-    """
+    """Return the tags of a run that resets a unit because it failed."""
     return unit_tags(application, unit) | {FAILURE_TAG: f"{application}:{life}:{unit}:{generation}"}
 
 

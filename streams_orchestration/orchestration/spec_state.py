@@ -82,10 +82,6 @@ def in_time(spec: Path, call: Callable[[], Result]) -> Result:
 
     For any other spec there is no time limit.
 
-    Args:
-        spec: the spec that the call reads.
-        call: the function that reads the spec.
-
     Raises:
         SpecTimeoutError: the call has not ended within `LOAD_SECONDS`. Its thread runs on, since it cannot be stopped.
     """

@@ -90,12 +90,7 @@ class StageResult(NamedTuple):
         return metadata
 
     def evaluations(self, key: dg.AssetKey, stage: Stage) -> Iterator[dg.AssetCheckEvaluation]:
-        """Yield the outcome of each check of the stage's asset; its text has at most five problems.
-
-        Args:
-            key: the key of the stage's asset.
-            stage: the stage.
-        """
+        """Yield the outcome of each check of the stage's asset; its text has at most five problems."""
         yield dg.AssetCheckEvaluation(
             asset_key=key,
             check_name=stage.invariant_name,
@@ -289,13 +284,7 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
 def results_of(
     result: StageResult, key: dg.AssetKey, stage: Stage
 ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-    """Yield the materialization of a stage's asset, then the outcome of each check.
-
-    Args:
-        result: the result of the stage.
-        key: the key of the stage's asset.
-        stage: the stage.
-    """
+    """Yield the materialization of a stage's asset, then the outcome of each check."""
     yield dg.MaterializeResult(data_version=dg.DataVersion(result.data_version), metadata=result.metadata)
     for each in result.evaluations(key, stage):
         yield check_result(each)

@@ -23,10 +23,6 @@ def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDef
     It fails if the redeploy would lose state, as a warning if the user can allow that, or if the spec has errors. It
     passes if the application is not deployed, and warns if the preview fails. A redeploy by one of the jobs evaluates
     the check too.
-
-    Args:
-        source: the application.
-        keys: the keys of the application's assets.
     """
 
     @dg.asset_check(

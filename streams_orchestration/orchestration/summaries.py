@@ -30,13 +30,7 @@ Metadata = dict[str, dg.MetadataValue]
 
 
 def summarise(stage: Stage, done: Stages, path: Path) -> Metadata:
-    """Return the metadata of a stage's materialization.
-
-    Args:
-        stage: the stage.
-        done: the results up to this stage.
-        path: the path at which the stage's document is stored.
-    """
+    """Return the metadata of a stage's materialization."""
     metadata = {f"streams/{name}": _value(each) for name, each in stage.summary(done).items()}
     metadata |= drawing(stage.name, done)
     metadata["streams/document"] = dg.MetadataValue.path(path)

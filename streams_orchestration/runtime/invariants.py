@@ -24,13 +24,7 @@ class InvariantError(StreamsRuntimeError):
 
 
 def promise(kept: bool, rule: str, otherwise: str) -> None:  # noqa: FBT001
-    """Raise InvariantError unless a rule of the protocol holds.
-
-    Args:
-        kept: True if the rule holds.
-        rule: number of the rule in the semantics of consistent regions, such as B4.
-        otherwise: the state that breaks the rule, in words.
-    """
+    """Raise InvariantError unless a rule of the protocol, such as B4, holds; `otherwise` names the wrong state."""
     if not kept:
         broken(rule, otherwise)
 

@@ -114,11 +114,6 @@ def begin_revert(catalog: Catalog, application: str) -> Deployable | None:
 def revert_redeploy(home: Home, application: str, *, drop_state: Collection[str] = ()) -> Redeployment | None:
     """Restore the plan from before the last redeploy: by a return to the cut during the trial, otherwise by a redeploy.
 
-    Args:
-        home: the state directory.
-        application: the name of the application.
-        drop_state: operators whose state may be lost in a redeploy.
-
     Returns:
         The redeploy; None if a trial was reverted, which loses no state.
 

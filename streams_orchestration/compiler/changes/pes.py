@@ -111,13 +111,7 @@ def _reasons(members: Set[Hashable], was: Set[Hashable], changed: Set[Hashable])
 
 
 def _peers(compilation: Compilation, operators: Sequence[Hashable], ids: Sequence[int]) -> list[set[Hashable]]:
-    """Return for each PE the ends of its streams in other PEs: (operator's identity, port, run-time number of its PE).
-
-    Args:
-        compilation: the plan.
-        operators: the identities of the physical operators.
-        ids: the run-time numbers of the PEs.
-    """
+    """Return for each PE the ends of its streams in other PEs: (operator's identity, port, run-time PE number)."""
     pe_of = compilation.fusion.pe_of
     peers: list[set[Hashable]] = [set() for _ in compilation.fusion.pes]
     for each in compilation.physical.connections:

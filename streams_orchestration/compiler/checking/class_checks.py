@@ -77,11 +77,6 @@ def _wrong_expressions(
     """Yield the faults of the expressions of an operator that has wrong values in other parameters.
 
     There are none if the tuple type of an input stream is unknown, or if the right values alone cannot be validated.
-
-    Args:
-        each: the operator.
-        implementation: the class of the operator.
-        sound: the parameters with right values.
     """
     standard = is_standard(each.operator)
     if each.inputs is None:

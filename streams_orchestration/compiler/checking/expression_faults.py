@@ -20,13 +20,6 @@ def expression_fault(
     """Return the diagnostic of a fault in an expression.
 
     The message names the character in the expression's text if the position in the file is unknown.
-
-    Args:
-        code: the code of the diagnostic.
-        error: the fault.
-        operator: the name of the operator.
-        location: where the operator begins.
-        location_of: returns the location of a parameter.
     """
     if location is not None:
         place = place_of_parameter(location, error.parameter, error.text, error.offset or 0)

@@ -145,9 +145,6 @@ class _Classes:
     def apart(self, pins: Mapping[int, int]) -> list[list[int]]:
         """Return sets of classes, by their names, that must be on different machines.
 
-        Args:
-            pins: the machine of every pinned class.
-
         Raises:
             ApplicationError: operators to keep apart must be together, or are pinned to one machine; every such pair is
                 reported with reasons.

@@ -32,14 +32,6 @@ def check_assignment(
     """Return the findings on a decision.
 
     If it is for another application, names unknown operators, or has another fingerprint, only this is returned.
-
-    Args:
-        logical: the application.
-        physical: its replicas.
-        regions: its consistent regions.
-        fusion: its PEs as fused.
-        assignment: the decision.
-        parts: the operators of the PEs that it would make.
     """
     if assignment.application != logical.application:
         message = f"the decision was made for {assignment.application}, but this is {logical.application}"

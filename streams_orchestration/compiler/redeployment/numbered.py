@@ -17,10 +17,6 @@ from streams_orchestration.compiler.stage_results import FusionPlan
 def at_run_time(compilation: Compilation, numbers: RunTimeNumbers) -> Compilation:
     """Return the application with run-time numbers and names: parts that continue deployed ones keep theirs.
 
-    Args:
-        compilation: the application with its deployment plan.
-        numbers: the numbering of the redeploy.
-
     Raises:
         ValueError: there is no deployment plan.
     """

@@ -141,12 +141,7 @@ def numbering(old: Operators, new: Operators) -> RunTimeNumbers:
 
 
 def pe_numbers(deployed: Stages, wanted: Stages) -> tuple[dict[int, int], dict[int, int]]:
-    """Return the run-time numbers of the PEs and hosts of a wanted plan, by their compiled numbers.
-
-    Args:
-        deployed: the running plan, with its run-time numbers.
-        wanted: another plan, fused.
-    """
+    """Return the run-time numbers of the PEs and hosts of a wanted plan, by their compiled numbers."""
     identities = _identities(need(deployed.logical), need(wanted.logical))
     before, after = _Members(deployed, {}), _Members(wanted, identities)
     return _numbers(before.pes, after.pes), _numbers(before.hosts, after.hosts)

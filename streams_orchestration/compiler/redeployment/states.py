@@ -89,11 +89,7 @@ class Decisions:
     ) -> None:
         """Compare the plans, so that `all` can decide about each operator.
 
-        Args:
-            old: the deployed plan.
-            new: the wanted plan.
-            numbers: run-time numbers of PEs.
-            states: stored states by physical name; None if unknown.
+        `states` is None if the stored states are unknown.
         """
         self.old = old
         self.new = new

@@ -51,13 +51,7 @@ def place_queues(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionP
 def added_for(
     connection: Connection, pe_of: Sequence[int], dedicated: Container[int]
 ) -> Literal["splitter", "dedicated"] | None:
-    """Return why a connection needs a queue at its input port, None if it does not.
-
-    Args:
-        connection: the connection.
-        pe_of: per operator its PE.
-        dedicated: operators under the dedicated threading model.
-    """
+    """Return why a connection needs a queue at its input port, None if it does not."""
     if pe_of[connection.source] != pe_of[connection.target]:
         return None
     if connection.splitter >= 0:

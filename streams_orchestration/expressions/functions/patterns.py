@@ -89,10 +89,6 @@ def replacement(text: str, groups: int) -> str:
 
     A digit behind `$1` belongs to the number if there is such a group, else it is text.
 
-    Args:
-        text: the replacement.
-        groups: the number of groups in the regular expression.
-
     Raises:
         EvaluationError: the replacement is not valid in Java, or names a group that does not exist.
     """

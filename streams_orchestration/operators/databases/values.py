@@ -72,12 +72,7 @@ def age_of(value: Any, now: datetime.datetime) -> float | None:
 
 
 def attribute_values(values: Sequence[Any], kind: pa.DataType) -> tuple[pa.Array, list[Misfit]]:
-    """Convert a column to an Arrow array, with null for misfits, and list the misfits.
-
-    Args:
-        values: the values from the driver.
-        kind: the type of the attribute.
-    """
+    """Convert a column to an Arrow array, with null for misfits, and list the misfits."""
     convert = _converter(kind)
     converted: list[Any] = []
     misfits: list[Misfit] = []

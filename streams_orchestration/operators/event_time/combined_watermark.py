@@ -47,11 +47,6 @@ class CombinedWatermark:
         """Enter a batch's watermarks; return the operator's changes at their positions; None without any.
 
         The value `IDLE` means that all connections are idle. A repetition of the last watermark ends this idleness.
-
-        Args:
-            connection: the name of the connection on which the batch comes.
-            watermarks: the watermarks of the batch.
-            tuples: the number of tuples in the batch.
         """
         if watermarks is not None and watermarks.rise and self.follows(connection, watermarks.values):
             return watermarks

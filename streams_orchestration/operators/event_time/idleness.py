@@ -51,9 +51,6 @@ class Idleness:
         """Return all decisions that a later reset may have to repeat.
 
         The decisions of this batch get the batch's epoch.
-
-        Args:
-            epoch: the epoch of the batch.
         """
         partitions = self._clock.partitions
         made = [replace(each, epoch=epoch) for each in partitions.made]

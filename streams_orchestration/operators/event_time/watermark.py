@@ -32,12 +32,7 @@ class OperatorWatermark:
     """The watermark of an operator in an event-time graph, kept from batch to batch."""
 
     def __init__(self, role: EventTimeRole, connections: Iterable[str]) -> None:
-        """Initialize for an operator that has received no watermark yet.
-
-        Args:
-            role: the role of the operator.
-            connections: the names of the operator's event-time connections.
-        """
+        """Initialize for an operator that has received no watermark yet."""
         self.role = role
         self.entries = CombinedWatermark(connections, imports=bool(role.imports))
         self.clock = Clock(role.lag, role.minimum_gap, _guard_of(role)) if role.mode == "outputEventTime" else None
@@ -103,12 +98,7 @@ class OperatorWatermark:
         return self._reached is not None and (self._sent is None or self._sent < self._reached)
 
     def lets_go_at(self, port: int, control_ports: Collection[int]) -> bool:
-        """Return True if tuples of an input port are not kept themselves, and may release kept tuples (EV62).
-
-        Args:
-            port: the number of the port.
-            control_ports: the control ports of the operator.
-        """
+        """Return True if tuples of an input port are not kept themselves, and may release kept tuples (EV62)."""
         return self.role.mode == "heldInput" and (port not in self.role.ports or port in control_ports)
 
     def entered(self, batch: TupleBatch, connection: str) -> TupleBatch:

@@ -25,12 +25,6 @@ MAX_CONVERTED_ROWS = 65_536
 def write_file(path: Path, format: SinkFormat, table: pa.Table, dialect: CsvDialect) -> None:
     """Write tuples to a new file. The framework flushes it to disk with the commit.
 
-    Args:
-        path: the path of the file.
-        format: the format of the file.
-        table: the tuples.
-        dialect: the dialect, for format csv.
-
     Raises:
         DataError: the format cannot represent a value, such as a separator within a text of CSV without quotes.
         ValueError: `write_lines_file` writes the format.

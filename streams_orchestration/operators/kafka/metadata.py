@@ -54,12 +54,6 @@ def metadata_faults(
     """Map the position of each message that does not fit its metadata attributes to the reason.
 
     A key or header is not UTF-8, or is missing although the attribute is NOT NULL.
-
-    Args:
-        messages: the messages.
-        attributes: maps each attribute to its kind of metadata.
-        schema: the schema of the tuples.
-        required: the attributes that are NOT NULL.
     """
     faults: dict[int, str] = {}
     for attribute, kind in attributes.items():

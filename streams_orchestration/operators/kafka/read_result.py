@@ -49,12 +49,7 @@ def partition_name(partition: Partition) -> str:
 
 
 def partitions_of_messages(messages: Sequence[Any], partitions: Iterable[Partition]) -> pa.DictionaryArray:
-    """Return the name of the partition of each message.
-
-    Args:
-        messages: the messages.
-        partitions: all partitions that they may be of.
-    """
+    """Return the name of the partition of each message."""
     codes = {partition: code for code, partition in enumerate(partitions)}
     of = np.fromiter((codes[each.topic(), each.partition()] for each in messages), np.int32, len(messages))
     return pa.DictionaryArray.from_arrays(of, [partition_name(each) for each in codes])

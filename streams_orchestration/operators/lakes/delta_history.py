@@ -41,11 +41,7 @@ class DeltaHistory:
     """
 
     def __init__(self, store: DeltaStore) -> None:
-        """Set up without reading anything.
-
-        Args:
-            store: the directory of the table.
-        """
+        """Set up without reading anything."""
         self.store = store
         self.place = store.place
         self._opened: Any = None

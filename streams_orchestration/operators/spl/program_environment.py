@@ -56,10 +56,6 @@ def run_of(context: ProgramEnvironment, constants: Mapping[str, Any]) -> Run:
     """Return the surroundings of an operator's programs.
 
     Programs print and log by the context's logger. The first call adds the programs' random generator to the context.
-
-    Args:
-        context: the operator's context.
-        constants: submission-time values by name.
     """
     output = PrintedLines(context)
     if not context.generators:

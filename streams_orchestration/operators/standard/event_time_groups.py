@@ -74,12 +74,6 @@ class EventTimeGroups:
     def __init__(self, operator: Operator, role: EventTimeRole, groups: GroupsOfPanes, results: GroupResults) -> None:
         """Start with no panes.
 
-        Args:
-            operator: the Aggregate.
-            role: its role in the event-time graph.
-            groups: its groups.
-            results: makes tuples of groups.
-
         Raises:
             ValueError: the stream lacks the event-time attribute, or a length of the window is not a whole number of
                 its ticks.

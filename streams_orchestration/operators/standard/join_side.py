@@ -53,10 +53,6 @@ class JoinSide:
     def partners(self, keys: list[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the pairs of given tuples and tuples in this window with equal keys; all pairs if there are no keys.
 
-        Args:
-            keys: the keys of the given tuples.
-            count: the number of given tuples.
-
         Returns:
             Rows of the given tuples, and positions in the log, ordered by both.
         """

@@ -33,13 +33,7 @@ class RememberedKeys:
     def __init__(
         self, context: OperatorContext, parameters: DeDuplicateParameters, types: Sequence[pa.DataType]
     ) -> None:
-        """Start with no remembered keys.
-
-        Args:
-            context: the context of the operator.
-            parameters: the parameters of the operator, without `within`.
-            types: the types of the parts of a key.
-        """
+        """Start with no remembered keys."""
         self._context = context
         self._attribute = parameters.delta_attribute
         self._time_out = parameters.time_out

@@ -72,10 +72,6 @@ class Queries:
         """Take over a new plan; stop the queries of PEs that have left this host, and remove their uncommitted files.
 
         All planners of the host are woken once. `match` updates the other queries. Errors of `sweep` are raised.
-
-        Args:
-            pes: all PEs of the plan.
-            base: directory of the spec.
         """
         host = self._presence.host
         here = {pe.program.pe: streams_here(pe.program, pes) for pe in pes if pe.host == host}
@@ -91,9 +87,6 @@ class Queries:
 
         At most `STARTING` queries start at once. Before a query starts and after the final commit of its PE, files of
         the PE that no commit names are removed.
-
-        Args:
-            rows: the PEs of the host.
 
         Returns:
             True if a query was reported to run or to have failed, or has not begun yet.

@@ -20,10 +20,6 @@ def streams_here(program: PeProgram, pes: Iterable[PlacedPe]) -> frozenset[str]:
     If the host is moved to another machine, these segments are lost. The unit is then reset to its cut, at which all
     of their tuples had been read. Exported streams are left out. So are streams that the PE reads itself, which may
     have unread tuples at a cut.
-
-    Args:
-        program: the PE's program.
-        pes: all PEs of the plan.
     """
     places = {pe.program.pe: (pe.program.unit, pe.host) for pe in pes}
     own = places.get(program.pe)

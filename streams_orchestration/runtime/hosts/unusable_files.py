@@ -40,12 +40,6 @@ def require_usable_files(
 
     A host that no agent has started passes, and so does a failure shorter than `WAITS` tells.
 
-    Args:
-        catalog: the catalog of the application.
-        application: the name of the application.
-        number: the number of the host.
-        failures: the failures of the host with files of its machine.
-
     Raises:
         UnusableFilesError: files could not be used for long, and another machine takes the host.
     """

@@ -37,13 +37,7 @@ class DatasetName(NamedTuple):
 
 
 def dataset_names(operator: type[Operator], context: OperatorContext, parameters: Any) -> tuple[DatasetName, ...]:
-    """Return the datasets that a source reads or a sink writes; empty if their place is unknown or not permanent.
-
-    Args:
-        operator: class of the operator.
-        context: context of the operator.
-        parameters: the operator's validated parameters.
-    """
+    """Return the datasets that a source reads or a sink writes; empty if their place is unknown or not permanent."""
     names = _NAMES.get(operator.__name__) if operator.__module__.startswith("streams_orchestration.") else None
     if names is not None:
         return names(parameters)

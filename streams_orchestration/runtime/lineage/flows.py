@@ -66,12 +66,6 @@ def flows_of(home: Home, base: str, compilation: Compilation, programs: Iterable
     """Return the datasets that an application reads and writes. Data without a permanent place are left out.
 
     Errors of importing an operator, or of reading its parameters, are raised.
-
-    Args:
-        home: the state directory.
-        base: directory of the spec.
-        compilation: the deployed compilation.
-        programs: the programs of all its PEs.
     """
     names = _names(home, base, programs)
     origins = ColumnOrigins(compilation, across_pes=True)

@@ -33,11 +33,6 @@ def remove_leftovers(catalog: Catalog, home: Home, machine: str) -> list[str]:
     leftovers of its predecessor; this function covers hosts that never start here again. A file that cannot be removed
     is skipped in silence.
 
-    Args:
-        catalog: the catalog.
-        home: the state directory of the machine.
-        machine: name of the machine.
-
     Returns:
         The removed directories, also if some of their files are left.
     """

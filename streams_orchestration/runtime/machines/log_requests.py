@@ -87,13 +87,7 @@ def _unavailable(machine: str, application: str, row: MachineRow | None, reason:
 
 
 def answer_log_requests(catalog: Catalog, home: Home, machine: str) -> int:
-    """Answer the open requests to a machine, with at most `ANSWER_BYTES` each; return their number.
-
-    Args:
-        catalog: the catalog.
-        home: the state directory of the machine.
-        machine: name of the machine.
-    """
+    """Answer the open requests to a machine, with at most `ANSWER_BYTES` each; return their number."""
     with catalog.read() as connection:
         requests = LogRequestRow.all(connection, _WAITING, {"at": machine})
     for request in requests:

@@ -14,11 +14,6 @@ def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float)
     """Return the status, failures and metrics for a JSON document, with the states that `streams status` shows.
 
     The paths of logs are `Path` objects, so `json.dumps` needs `default=str`.
-
-    Args:
-        status: the status of the application.
-        metrics: its metrics.
-        now: unix seconds.
     """
     failed = [asdict(failure) for failure in failures(status, now)]
     described: dict[str, Any] = {**asdict(status), "failures": failed, "metrics": asdict(metrics)}

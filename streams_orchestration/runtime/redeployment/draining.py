@@ -45,11 +45,6 @@ def units_on_hold(catalog: Catalog, application: str, units: Collection[str]) ->
     """Hold units during the block, renewing the hold on a thread, and release all units of the application after it.
 
     An error of a renewal is logged, except for one of the catalog, after which the next renewal is early enough.
-
-    Args:
-        catalog: the catalog.
-        application: name of the application.
-        units: names of the units to hold.
     """
     over = world.Event()
 
@@ -86,14 +81,7 @@ def redeploy_under_way(catalog: Catalog, application: str) -> str | None:
 
 
 def are_drained(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> bool:
-    """Return True if held units are at cuts, with no unread tuples between them; their next epochs are then postponed.
-
-    Args:
-        catalog: the catalog.
-        application: name of the application.
-        programs: the programs of all its PEs.
-        units: names of the held units.
-    """
+    """Return True if held units are at cuts without unread tuples between them; their next epochs are then delayed."""
     return not _rest(catalog, application, programs, units)
 
 

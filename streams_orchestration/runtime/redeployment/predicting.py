@@ -56,12 +56,7 @@ def _seconds_without(phases: Mapping[str, float], left_out: str) -> list[float]:
 
 
 def read_prediction(connection: Connection, redeployment: Redeployment) -> float | None:
-    """Return the predicted pause in seconds; None if no unit is restarted, or nothing was measured.
-
-    Args:
-        connection: a connection in a transaction.
-        redeployment: the redeploy.
-    """
+    """Return the predicted pause in seconds; None if no unit is restarted, or nothing was measured."""
     restarted = {each.unit for each in redeployment.units if each.action == "restart"}
     if not restarted:
         return None

@@ -229,8 +229,8 @@ def prove(operator: str, keys: Iterable[PortKeys], route: SplitterRoute, channel
 
     Args:
         operator: physical name of the replica.
-        keys: keys in its state, per input port. Keys that lack an attribute of the splitter are not checked, nor are
-            keys of a port whose splitter does not hash.
+        keys: keys in its state, per input port. A port without a hashing splitter, or whose keys lack an attribute of
+            it, is skipped.
         route: the splitters of the replicas.
         channel: index of this replica.
 

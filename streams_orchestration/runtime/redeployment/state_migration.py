@@ -100,14 +100,7 @@ class CommonCut:
 def read_cut(
     connection: Connection, application: str, programs: Iterable[PeProgram], units: Iterable[str]
 ) -> CommonCut:
-    """Read the states and offsets of units at their cuts.
-
-    Args:
-        connection: a connection in a transaction.
-        application: name of the application.
-        programs: the programs of all deployed PEs.
-        units: names of the units that change.
-    """
+    """Read the states and offsets of units at their cuts."""
     changed = set(units)
     members = {program.pe for program in programs if program.unit in changed}
     a, u, p = tables.application, tables.unit, tables.pe

@@ -28,9 +28,6 @@ from streams_orchestration.runtime.sinks.sinks import SinkStatus
 def published_rows(sink: SinkStatus) -> pl.LazyFrame | None:
     """Return the rows of a sink's visible files, which are read when the frame is collected; None without files.
 
-    Args:
-        sink: the status of the sink.
-
     Raises:
         PolarsError, OSError, DataError: a file cannot be read; this may be raised when the frame is collected.
     """

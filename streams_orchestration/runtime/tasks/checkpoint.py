@@ -22,14 +22,7 @@ class Checkpoint:
     """The states and sink files that a task stores when it ends, for its result."""
 
     def __init__(self, pe: PeProgram, plan: BatchPlan, directories: Directories, calls: OperatorCalls) -> None:
-        """Create an empty checkpoint.
-
-        Args:
-            pe: the program of the PE.
-            plan: the plan of the batch that ends.
-            directories: the directories of the PE.
-            calls: the calls into the operators.
-        """
+        """Create an empty checkpoint."""
         self._small = small_state(pe)
         self._plan = plan
         self._directories = directories

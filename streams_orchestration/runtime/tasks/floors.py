@@ -70,12 +70,6 @@ class FlooredOperator(Operator):
     def __init__(self, kind: type[Operator], context: OperatorContext, parameters: Any, floors: Floors) -> None:
         """Make one object for each watermark. Errors of the operator's own code are raised as they are.
 
-        Args:
-            kind: the class of the operator.
-            context: the operator's context.
-            parameters: its parameters.
-            floors: the watermarks of the old channels.
-
         Raises:
             ResultError: the class lacks what every operator needs.
         """

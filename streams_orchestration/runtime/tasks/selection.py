@@ -13,12 +13,6 @@ from streams_orchestration.operators.libraries import compute as pc
 def selected(tuples: TupleBatch, condition: str, ddl: str, time_zone: str) -> TupleBatch:
     """Return the tuples for which the condition is true; null counts as false.
 
-    Args:
-        tuples: tuples of the stream.
-        condition: the filter of the Import.
-        ddl: the tuple type of the stream.
-        time_zone: the time zone of the importing application.
-
     Raises:
         DataError: the condition cannot be evaluated for a tuple, for example because of an overflow.
     """

@@ -104,11 +104,6 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
     """Return the importing PEs of all applications by exported stream.
 
     PEs of a previous plan that may be restored are among them; connections with a problem are left out.
-
-    Args:
-        connection: the connection of a transaction.
-        exporter: the exporting application.
-        now: unix seconds.
     """
     c, p, u, a, h = tables.stream_connection, tables.pe, tables.unit, tables.application, tables.host
     by_stream: dict[str, list[ImportingPe]] = defaultdict(list)
@@ -226,11 +221,6 @@ def drop_unread_exports(connection: Connection, exporter: str, written: Collecti
     """Delete the segments of exported streams that a redeploy has ended, and that no Import still reads.
 
     Imports of a previous plan that may be restored count as readers. Files are not removed here.
-
-    Args:
-        connection: a connection in a write transaction.
-        exporter: the exporting application.
-        written: the streams that its PEs write.
 
     Returns:
         The files that are no longer needed.

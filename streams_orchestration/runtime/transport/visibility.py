@@ -51,11 +51,7 @@ class Producer:
 def producer_of(connection: Connection, application: str, pe: int, *, on_trial: bool = False) -> Producer:
     """Read the open and the last complete epoch of the PE that writes a stream from the catalog.
 
-    Args:
-        connection: the connection of a transaction.
-        application: the name of the application.
-        pe: the number of the PE.
-        on_trial: True if the reader is on trial together with the PE; it then sees epochs that others do not see yet.
+    With `on_trial`, the reader is on trial together with the PE, and sees epochs that others do not see yet.
 
     Raises:
         NoResultFound: the PE does not exist.

@@ -24,11 +24,6 @@ def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PePro
     tuples, and every output is delivered. The call does nothing if the application has no bounded run or is not wanted
     to run, if a source has more input, if a PE is not deployed, or if a redeploy is on trial.
 
-    Args:
-        catalog: the catalog of the application.
-        application: the name of the application.
-        programs: the programs of all its PEs.
-
     Returns:
         True if this call has stopped the application.
 

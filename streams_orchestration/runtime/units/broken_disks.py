@@ -34,11 +34,6 @@ def read_failed(connection: Connection, application: str, machines: Iterable[str
 
     The ends and resets since the last complete epoch of each unit count. In a region, earlier ones count as well, if
     the first of them was less than `LATELY_SECONDS` before that epoch. A machine without any has 0.
-
-    Args:
-        connection: a connection in a transaction.
-        application: the name of the application.
-        machines: the names of the machines.
     """
     p, u = tables.pe, tables.unit
     names = list(machines)

@@ -271,11 +271,6 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
     The cause of its failure is the first host that was launched and does not work, else the first failed PE that has
     not ended. A host that was never launched causes no failure, and `missing` is True if it was not started in time.
     The unit is `up` if each launched host runs.
-
-    Args:
-        hosts: the hosts of its PEs.
-        pes: its PEs.
-        now: unix seconds.
     """
     failure: FailureCause | None = None
     up, missing, ahead = True, False, False

@@ -48,10 +48,7 @@ class Encodings:
 def output_calls(kind: str, label: str, mistakes: list[Mistake]) -> XmlPaths | Encodings | None:
     """Return the conversion of an operator's output functions to parameters; None if they are expressions here.
 
-    Args:
-        kind: the operator.
-        label: the name of its input port.
-        mistakes: the list of mistakes.
+    `label` is the name of the input port. Mistakes are appended to the list.
     """
     if kind == "XMLParse":
         return XmlPaths(label, mistakes)

@@ -29,11 +29,6 @@ class OutcomesError(StreamsRuntimeError):
 def outcome_of(compilation: Compilation, profile: Profile, document: Mapping[str, Any]) -> Outcome | None:
     """Compare a decision with a profile; return None if the application does not run with that decision.
 
-    Args:
-        compilation: the deployed compilation.
-        profile: the measured profile of the application.
-        document: the document of the decision, with its predictions.
-
     Raises:
         ApplicationError: the document is not a decision, or the profile has no costs.
     """
@@ -65,12 +60,6 @@ def kept_outcomes(home: Home, application: str) -> list[dict[str, Any]]:
 
 def keep_outcome(home: Home, application: str, outcome: Outcome, at: float) -> tuple[Path, list[dict[str, Any]]]:
     """Store a comparison, and remove all but the newest `MAX_COMPARISONS`; return the path and the comparisons.
-
-    Args:
-        home: the state directory.
-        application: name of the application.
-        outcome: the comparison.
-        at: its time in unix seconds.
 
     Raises:
         OutcomesError: the file cannot be read or written.

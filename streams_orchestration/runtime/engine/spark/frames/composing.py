@@ -89,9 +89,6 @@ def segments_source(options: Mapping[str, str]) -> Source:
     """Return the source of input ports that read the segments of the transport.
 
     The source registers `PortSource` with the session that it is called with.
-
-    Args:
-        options: the options of the planner.
     """
 
     def source(spark: SparkSession, program: OperatorProgram, port: int, time: str) -> DataFrame:

@@ -48,10 +48,6 @@ def refuse_own_watermarks(frame: DataFrame) -> None:
 def refuse_unstreamable(frame: DataFrame, mode: str) -> None:
     """Let Spark check that it can run a query as a stream, as it does when a query starts.
 
-    Args:
-        frame: the query.
-        mode: `append` or `update`.
-
     Raises:
         AnalysisException: Spark cannot stream the query; it holds Spark's reason.
     """
