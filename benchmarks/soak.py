@@ -37,7 +37,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 class Sample(NamedTuple):
-    """Megabytes at a time; of pages that processes share, each has its part."""
+    """Megabytes at a time. Pages that processes share are divided among them."""
 
     seconds: float
     host: float

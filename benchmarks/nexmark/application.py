@@ -69,7 +69,7 @@ def document(query: str, events: int, every: int = 100, *, how: Way = "operators
 
 
 def sources_of(query: str, how: Way) -> dict[str, list[str]]:
-    """Return the streams of each source: one for all streams, or one for each if each has an event time of its own."""
+    """Return the streams of each source: one source for all streams, or a source per stream with its own event time."""
     reads = list(QUERIES[query]["reads"])
     return {stream: [stream] for stream in reads} if how == "event_time" else {"Events": reads}
 

@@ -145,7 +145,8 @@ class Application(Declarations):
                 `event_time("at")` returns, to take the exporter's watermarks.
 
         Raises:
-            BuildError, TypeError, ValueError: `event_time` has more than attribute and resolution; or see `stream`.
+            BuildError, TypeError, ValueError: `event_time` has more than attribute and resolution, or the schema is not
+                a tuple type.
         """
         return self.stream(import_use(parameters), schema=schema, name=name)
 

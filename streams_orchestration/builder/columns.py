@@ -272,7 +272,7 @@ class Column:
 
 
 class Summary:
-    """An output function of `Aggregate` over the tuples of a group; `functions` has one for each."""
+    """A call of an output function of `Aggregate` over the tuples of a group, as `functions` makes it."""
 
     __slots__ = ("arguments", "function")
 
@@ -339,7 +339,7 @@ def lit(value: Value) -> Column:
 
 
 def call(function: str, *arguments: Value) -> Column:
-    """Return the call of a function by its name; `functions` has a Python function for each."""
+    """Return the call of a function by its name. Module `functions` has a Python function of every name."""
     return _apply(function, *(each for each in arguments if each is not MISSING))
 
 

@@ -43,13 +43,13 @@ _OF_PORTS: Mapping[str, Mapping[str, ColumnUse]] = {
     "Merge": {"orderBy": SORT},
     "Pair": {"partitionBy": JOIN},
 }
-"""Operator -> its parameters that name attributes of every input port: one name for all ports, or one for each."""
+"""Operator -> its parameters that name attributes of all input ports: one name for all, or a name per port."""
 
 
 def column_influences(
     kind: str, parameters: Mapping[str, Any], ports: Sequence[Port]
 ) -> dict[Pair, frozenset[ColumnUse]]:
-    """Return the attributes of the input ports that decide which tuples are submitted, and how each of them decides.
+    """Return the attributes of the input ports that decide which tuples are submitted, with the way in which they do.
 
     Attributes that only decide when a tuple is submitted, as in Gate, Switch or Throttle, are not among them. Nor are
     attributes of expressions and windows with mistakes, which checking reports, and attributes that a port lacks.

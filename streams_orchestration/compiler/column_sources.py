@@ -67,7 +67,7 @@ def port_of(ddl: str) -> Port:
 def column_sources(
     kind: str, parameters: Mapping[str, Any], ports: Sequence[Port], columns: Sequence[str], output: int = 0
 ) -> dict[str, Uses[Pair]]:
-    """Return for each attribute of an output port the input attributes of its value, and the kind of dependence.
+    """Map attributes of an output port to the input attributes of their values, and the kind of dependence.
 
     Attributes that only decide if, where or when a tuple is submitted, such as in a filter, are not among them (see
     `column_influences`).

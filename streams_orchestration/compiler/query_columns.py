@@ -20,7 +20,7 @@ class ColumnOrigin:
 
 
 QueryInfluences = frozenset[tuple[int, str, ColumnUse]]
-"""The attributes that decide which rows a query returns, each as (input port, attribute, kind of influence)."""
+"""The attributes that decide which rows a query returns, as triples of input port, attribute and kind of influence."""
 
 
 @dataclass(frozen=True, slots=True)

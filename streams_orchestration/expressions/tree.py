@@ -115,7 +115,7 @@ def attributes(node: TypedNode) -> tuple[str, ...]:
 
 
 def attribute_types(node: TypedNode) -> dict[str, Type]:
-    """Return the type by which an expression reads each of its attributes."""
+    """Map the attributes of an expression to the types by which it reads them."""
     return {each.name: each.type for each in nodes(node) if isinstance(each, AttributeValue)}
 
 

@@ -115,7 +115,7 @@ class Profile:
 
 
 def combined(profiles: tuple[Profile, ...]) -> Profile:
-    """Combine profiles into one with the largest of every rate and load, so that capacity suffices for each of them.
+    """Combine profiles into one with the largest of every rate and load, so that capacity suffices for all of them.
 
     A single profile is returned unchanged. Otherwise amounts are per second. A figure that only some profiles have is
     the largest of theirs; a figure that no profile has is unmeasured. The transport is the most expensive one of the

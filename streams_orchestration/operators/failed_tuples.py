@@ -191,7 +191,8 @@ class FailureFilter:
 
         Args:
             batch: the tuples from which `split` made `separated`, without a condition.
-            masks: for each output port, a mask of the passed tuples that go to it, or how often each of them does.
+            masks: for each output port, a mask of the passed tuples that go to it, or the number of times that each
+                tuple goes there.
             separated: the tuples that passed, and the reasons of the others.
             assignments: the output of port 0, if it computes any attribute.
 

@@ -217,7 +217,7 @@ class KeyColumns:
         return {_APART: max(numbers)} if numbers else {}
 
     def _numbers(self, unequal: np.ndarray | None, count: int) -> pa.Array:
-        """Count the tuples that are told apart, and return a number for each, unique over all channels.
+        """Count the tuples that are told apart, and number them uniquely over all channels.
 
         The other tuples get null; all do if `unequal` is None.
         """

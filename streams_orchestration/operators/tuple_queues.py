@@ -93,7 +93,7 @@ def divided_queues(states: Sequence[State], route: Route) -> list[dict[str, Any]
 
 
 def _marks_behind(log: TupleLog, marks: list[int]) -> np.ndarray:
-    """Return for each tuple the number of marks after it."""
+    """Return the number of marks after each tuple."""
     return len(marks) - np.searchsorted(np.array(marks, np.int64), log.numbers[log.places()], side="right")
 
 

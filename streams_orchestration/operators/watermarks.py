@@ -144,7 +144,7 @@ def rising(values: np.ndarray) -> bool:
 
 
 def _kept_before(mask: pa.BooleanArray, places: np.ndarray) -> np.ndarray:
-    """Return for each place the number of tuples before it where the mask is true."""
+    """Return the number of tuples before each place where the mask is true."""
     if mask.offset or mask.null_count or not len(mask):
         kept = np.zeros(len(mask) + 1, np.int64)
         np.cumsum(mask.fill_null(fill_value=False).to_numpy(zero_copy_only=False), out=kept[1:])
@@ -153,13 +153,13 @@ def _kept_before(mask: pa.BooleanArray, places: np.ndarray) -> np.ndarray:
 
 
 def _taken_before(indexes: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return for each place the number of ascending positions before it."""
+    """Return the number of ascending positions before each place."""
     return np.searchsorted(indexes, places, side="left").astype(np.int64)
 
 
 @functools.cache
 def _bits_from() -> np.ndarray:
-    """Return for each bit of a word the mask with this bit and all higher bits."""
+    """Return the masks with a bit of a word and all higher bits, by bit."""
     return np.array([(1 << 64) - (1 << bit) for bit in range(64)], np.uint64)
 
 

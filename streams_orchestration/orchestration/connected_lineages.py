@@ -22,7 +22,7 @@ def links(assets: Iterable[object], kind: str) -> list[dg.AssetSpec]:
 
 
 def connection_of(exports: Collection[dg.AssetSpec]) -> Callable[[dg.AssetSpec], dg.AssetSpec]:
-    """Return a function that makes an Import depend on each of the given Exports that it would connect with.
+    """Return a function that makes an Import depend on the given Exports that it would connect with.
 
     Any other asset is returned unchanged. An Import or Export with wrong parameters connects with nothing.
     """

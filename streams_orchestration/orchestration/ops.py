@@ -164,10 +164,11 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
     other plan, and stores no decision.
 
     Raises:
-        Failure: a value is set that another one excludes; or see `put_in_place`.
+        Failure: a value is set that another one excludes; or the redeploy was refused, or reverted after its trial.
         StagesOutOfStepError: the compiled stages do not belong to one compilation.
         StageMissingError, ApplicationError: a stage was not compiled, is out of step, or found errors.
-        StreamsRuntimeError: the deployment, or with `revert` the return to the previous plan, is refused or fails.
+        StreamsRuntimeError, OSError: the deployment, or with `revert` the return to the previous plan, is refused or
+            fails.
     """
     application, home = application_of(context), streams.directory()
     if config.revert:

@@ -111,7 +111,7 @@ def _reasons(members: Set[Hashable], was: Set[Hashable], changed: Set[Hashable])
 
 
 def _peers(compilation: Compilation, operators: Sequence[Hashable], ids: Sequence[int]) -> list[set[Hashable]]:
-    """Return for each PE the ends of its streams in other PEs: (operator's identity, port, run-time PE number)."""
+    """Return the ends of every PE's streams in other PEs: (operator's identity, port, run-time number of its PE)."""
     pe_of = compilation.fusion.pe_of
     peers: list[set[Hashable]] = [set() for _ in compilation.fusion.pes]
     for each in compilation.physical.connections:

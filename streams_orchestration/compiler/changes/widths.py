@@ -231,7 +231,7 @@ def _facts(compilation: Compilation, operators: Sequence[Replica]) -> list[_Fact
 
 
 def _splitter_keys(physical: PhysicalGraph) -> list[tuple[object, ...]]:
-    """Return for each splitter the facts that a width change does not shift, also of the splitters around it.
+    """Return the facts of every splitter, and of the splitters around it, that a width change does not shift.
 
     The splitter's own number and names are left out. Splitters are in their physical order, parents before children.
     """

@@ -267,7 +267,7 @@ class _Builder:
 
         Args:
             scope: the operators of the problem.
-            loads: the load of each, in percent of a processor.
+            loads: the loads of all operators, in percent of a processor.
             outlets: all outlets of the problem.
             groups: the operators that must stay together.
         """

@@ -89,7 +89,7 @@ class Evaluation:
     worst: float
     """The largest load of a single machine; the machines of a group share its load equally."""
     total: float
-    """The sum over all groups of the load of each of the group's machines, which share the group's load equally."""
+    """The sum over all groups of the load of one machine; the machines of a group share its load equally."""
     objective: float
     """The largest load plus the weighted sum of loads (rule Q9)."""
     networks: tuple[AddedNetwork, ...]

@@ -258,8 +258,8 @@ class Formulation:
     def start(self, assignment: Sequence[int]) -> dict[str, float]:
         """Return the values of all binary variables for an assignment.
 
-        Machines without a pin are numbered by the heaviest class on each, as the program requires. No binary is left
-        out: HiGHS would find the missing values with a smaller program, and report the bound of that one.
+        Machines without a pin are numbered by their heaviest class, as the program requires. No binary is left out:
+        HiGHS would find the missing values with a smaller program, and report the bound of that one.
         """
         contraction = self._contraction
         ranked = sorted(range(contraction.size), key=lambda number: (-contraction.weights[number], number))

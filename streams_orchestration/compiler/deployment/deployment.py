@@ -58,7 +58,7 @@ def _placed(compilation: Compilation) -> dict[int, HostRequirements]:
 
 
 def _shared_tags(compilation: Compilation, tags: Mapping[int, tuple[str, ...]]) -> dict[int, tuple[str, ...]]:
-    """Return for each host the `hostExlocation` tags that some other host has, too.
+    """Return the `hostExlocation` tags that every host shares with some other host.
 
     Args:
         compilation: the application.

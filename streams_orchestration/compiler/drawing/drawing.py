@@ -143,7 +143,7 @@ def _wire(wire: Wire) -> str:
 
 
 def _curve(points: list[Point]) -> str:
-    """Return the path of a curve through all points that is level at each."""
+    """Return the path of a curve through all points that is horizontal at every point."""
     path = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
     for (x1, y1), (x2, y2) in pairwise(points):
         reach = max(abs(x2 - x1) / 2, 24.0 if x2 < x1 else 0.0)

@@ -214,7 +214,7 @@ class _Growth:
         return kept, left_out
 
     def _loops(self, entered: Mapping[int, list[Ends]]) -> dict[int, int]:
-        """Return for each operator in a loop the number of its strongly connected component."""
+        """Map operators in a loop to the number of their strongly connected component."""
         number = {operator: position for position, operator in enumerate(sorted(entered))}
         operators = list(number)
         successors = [[number[ends.target] for ends in entered[operator]] for operator in operators]
@@ -227,7 +227,7 @@ class _Growth:
     def _greatest(
         self, value: Callable[[EventTimeStart], float], consumers: Mapping[int, list[int]]
     ) -> dict[int, float]:
-        """Return for each operator the greatest value of an annotation that reaches it; an Import counts as 0.
+        """Return the greatest value of an annotation that reaches an operator, by operator; an Import counts as 0.
 
         Annotations are followed in order of falling values, so the first one that reaches an operator has the greatest.
         """

@@ -135,7 +135,8 @@ def pair_explanation(lookup: CompilationIndex, first: list[int], second: list[in
 def _connected(lookup: CompilationIndex, first: list[int], second: list[int]) -> tuple[int, int]:
     """Return a connected pair of replicas of two operators; a connection from the first to the second is preferred.
 
-    If no replicas are connected, return the first replica of each; of one operator, the first two replicas.
+    If no replicas are connected, return the first replicas of both operators, or the first two replicas if they are one
+    operator.
     """
     firsts, seconds = set(first), set(second)
     backwards: tuple[int, int] | None = None

@@ -203,7 +203,7 @@ class _Fusion:
 
 
 def pes_of_operators(count: int, pes: Sequence[Sequence[int]]) -> list[int]:
-    """Return the number of the PE of each of `count` operators; 0 for an operator that is in no PE."""
+    """Return the PE numbers of operators 0 to `count` - 1; 0 for an operator that is in no PE."""
     pe_of = [0] * count
     for pe, operators in enumerate(pes):
         for operator in operators:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from streams_orchestration.compiler.fusion.unit_flows import UnitFlows
 
 _STEPS = 40_000
-"""The most moves that one search considers, which bounds its time; a graph with more units gets one move for each."""
+"""The most moves that one search considers, which bounds its time; a graph with more units gets one move per unit."""
 _TRIES = 60
 """The number of disturbances in a row without an improvement after which the search ends."""
 _PATIENCE = 64

@@ -54,7 +54,7 @@ def unit_flows(units: Sequence[FusableUnit], logical: LogicalGraph, physical: Ph
 
 
 def connection_traffic(logical: LogicalGraph, physical: PhysicalGraph, measured: Rates) -> list[float]:
-    """Return the tuples a second on every connection; 1 on each if no stream has a measured or declared rate.
+    """Return the tuples a second on every connection; 1 everywhere if no stream has a measured or declared rate.
 
     A measured rate, (operator, output port) -> tuples a second, takes precedence over a declared one. Replicas share
     the declared rate of their logical stream evenly, as channels share the rate of a splitter. A stream without a rate

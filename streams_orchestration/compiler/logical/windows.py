@@ -23,9 +23,9 @@ class WindowPolicies(NamedTuple):
 def windows_of(parameters: Mapping[str, Any], ports: tuple[str, ...]) -> dict[int, WindowPolicies]:
     """Return the windows of the input ports of an invocation, from its parameter `window`.
 
-    The parameter is one window for all ports, a list with one for each, or a mapping by port name. A window is a text
-    as in `sliding, count(10), time(5)`, eviction before trigger, or a mapping with `eviction` and `trigger`. Without
-    the parameter there are no windows, and ports that the list or the mapping lacks have none.
+    The parameter is one window for all ports, a list with a window per port, or a mapping by port name. A window is a
+    text as in `sliding, count(10), time(5)`, eviction before trigger, or a mapping with `eviction` and `trigger`.
+    Without the parameter there are no windows, and ports that the list or the mapping lacks have none.
     """
     value = parameters.get("window")
     if value is None:

@@ -232,7 +232,7 @@ def host_specs(placements: Placements) -> dict[int, HostSpec]:
 
 
 def _innermost_channels(logical: LogicalGraph, physical: PhysicalGraph) -> list[tuple[int, int] | None]:
-    """Return for each operator the innermost parallel region around it, and its channel there.
+    """Return the innermost parallel region around every operator, and the operator's channel there.
 
     None outside of regions.
     """

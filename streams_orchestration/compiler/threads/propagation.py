@@ -95,8 +95,8 @@ def _own_threads(
 ) -> tuple[list[tuple[int, int]], dict[int, tuple[int, int]], list[int]]:
     """Number the threads of each PE.
 
-    Return for each operator the range of threads at its inputs, for some operators the range of threads that it starts
-    itself, and for each PE the number of threads.
+    Return the range of threads at the inputs of every operator, the range of threads that some operators start
+    themselves, and the number of threads of every PE.
     """
     threads = [0] * len(fusion.pes)
     own: list[tuple[int, int]] = []

@@ -61,7 +61,7 @@ class Moments:
         return 2 * np.searchsorted(self.watermarks.places, tuples, side="right")
 
     def passing(self, bounds: np.ndarray) -> np.ndarray:
-        """Return for each bound the moment of the first step whose watermark is above it; `NEVER` without one.
+        """Return the moment of the first step whose watermark is above a bound, by bound; `NEVER` without one.
 
         `END` is above all bounds.
         """
@@ -95,11 +95,11 @@ class Moments:
         return max(last - by, IDLE)
 
     def leaving(self, bounds: np.ndarray) -> np.ndarray:
-        """Return for each tuple the first moment, from its arrival on, at which the watermark is above its bound."""
+        """Return the first moment from a tuple's arrival on at which the watermark is above its bound, by tuple."""
         return np.where(self.current > bounds, self.arrivals, self.passing(bounds))
 
     def least_kept(self, times: np.ndarray, arrived: np.ndarray, gone: np.ndarray) -> np.ndarray:
-        """Return for each watermark of the batch the least time of a tuple kept after it; `END` without any.
+        """Return the least time of a tuple kept after a watermark of the batch, by watermark; `END` without any.
 
         >>> moments = Moments.of(Watermarks.of((1, 10), (3, 25)), count=3, before=IDLE)
         >>> moments.least_kept(np.array([8, 20, 30]), np.array([0, 2, 2]), np.array([3, NEVER, NEVER])).tolist()

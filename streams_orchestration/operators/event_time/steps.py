@@ -52,11 +52,11 @@ class Steps:
         return int(self.values[-1]) if len(self.values) else self.before
 
     def seen(self, count: int) -> np.ndarray:
-        """Return for each of `count` tuples the number of steps before it."""
+        """Return the number of steps before each tuple, for `count` tuples."""
         return places_before(self.places, count)
 
     def current(self, count: int) -> np.ndarray:
-        """Return the watermark before each of `count` tuples."""
+        """Return the watermark before each tuple, for `count` tuples."""
         return np.repeat(self.levels, _lengths(self.places, count))
 
     def part(self, first: int, last: int) -> Steps:
@@ -66,7 +66,7 @@ class Steps:
 
 
 def places_before(places: np.ndarray, count: int) -> np.ndarray:
-    """Return for each of `count` tuples the number of places before it; `places` ascend, and place n is before tuple n.
+    """Return the number of places before each of `count` tuples; `places` ascend, and place n is before tuple n.
 
     >>> places_before(np.array([0, 2, 2, 4]), 4).tolist()
     [1, 1, 3, 3]

@@ -134,7 +134,7 @@ class XmlReader:
         self._parser: Any = parser
 
     def read(self, data: bytes) -> Iterator[tuple[int, ParsedElement] | None]:
-        """Yield the number of the trigger and the element for each that is complete, and None for each document's end.
+        """Yield every complete element with the number of its trigger, and None at the end of a document.
 
         Raises:
             XmlError: a document is not well-formed, or declares an entity. The data after the fault is dropped, and

@@ -53,7 +53,7 @@ def metadata_faults(
 ) -> dict[int, str]:
     """Map the position of each message that does not fit its metadata attributes to the reason.
 
-    A key or header is not UTF-8, or is missing although the attribute is NOT NULL.
+    The reason is that a key or header is not UTF-8, or is missing although the attribute is NOT NULL.
     """
     faults: dict[int, str] = {}
     for attribute, kind in attributes.items():

@@ -135,7 +135,7 @@ class KafkaReader:
             raise self._cluster.translated(error, shown(partition)) from None
 
     def at_time(self, partitions: Iterable[Partition], milliseconds: int) -> dict[Partition, int]:
-        """Return for each partition the offset of the first message at or after a time in ms since 1970, or its end."""
+        """Map partitions to the offset of the first message at or after a time in ms since 1970, or to their end."""
         from confluent_kafka import KafkaException, TopicPartition
 
         wanted = [TopicPartition(*partition, milliseconds) for partition in partitions]

@@ -184,7 +184,7 @@ class DeltaHistory:
         return self._reached(read)
 
     def columns(self) -> pa.Schema:
-        """Return the columns of the newest version that is known; look for one if none is."""
+        """Return the columns of the newest known version; while none is known, look for it."""
         while self._opened is None:
             self.newest()
         return pa.schema(self._opened.schema().to_arrow())

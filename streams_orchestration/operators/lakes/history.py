@@ -1,4 +1,4 @@
-"""The history of a table as a source reads it: its versions in order, and the data files of each."""
+"""The history of a table as a source reads it: its versions in order, and their data files."""
 
 from __future__ import annotations
 

@@ -321,7 +321,7 @@ class LakeSource(SourceOperator):
         self.context.metrics.lag(sum(version.rows for version in waiting), max(seconds, 0.0))
 
     def _behind(self, position: TablePosition) -> Iterator[UnreadVersion]:
-        """Yield the versions with unread rows, with the number of unread rows of each.
+        """Yield the versions with unread rows, and their numbers of unread rows.
 
         Until its data files are known, a version counts with all rows that it adds, and a whole one with none.
         """

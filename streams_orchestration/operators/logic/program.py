@@ -314,7 +314,7 @@ class LogicProgram:
     # --- state
 
     def columns(self, names: Sequence[str]) -> list[pa.Array]:
-        """Return the present values of some variables, each in a column of one row.
+        """Return the present values of some variables as columns of one row.
 
         Raises:
             RunError: a value cannot be stored in a column.

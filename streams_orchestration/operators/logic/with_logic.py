@@ -89,7 +89,7 @@ class _WithLogic(_Base):
         super().process(port, batch)
 
     def variables_now(self) -> list[pa.Array]:
-        """Return the present values of the variables that are columns, each in a column of one row.
+        """Return the present values of the variables that are columns, in one row.
 
         Raises like `LogicProgram.columns`.
         """

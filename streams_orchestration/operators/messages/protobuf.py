@@ -206,7 +206,7 @@ class ProtobufWriter:
 
 
 def takes(registered: RegisteredSchema, schema: pa.Schema) -> bool:
-    """Return True if the registered schema has a suitable field for each attribute, and each can represent null."""
+    """Return True if the registered schema has a suitable field, which can represent null, for every attribute."""
     try:
         ProtobufWriter(registered, schema)
     except ValueError:

@@ -91,7 +91,7 @@ def unequal_to_themselves(column: pa.Array, type_: Type) -> np.ndarray:
 
 
 def _any_of(mask: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return for each collection if one of its elements is marked."""
+    """Return a mask of the collections that have a marked element."""
     return np.bincount(np.repeat(np.arange(len(lengths)), lengths)[mask], minlength=len(lengths)) > 0
 
 

@@ -75,7 +75,7 @@ class CustomTimers(NamedTimers):
         return self._pending[timer] if timer in self._pending else self._stored.get(timer)
 
     def expire(self, watermark: int) -> Iterator[tuple[str, Any, Any]]:
-        """Remove the timers that a watermark in ticks reaches one by one, and yield the name, key and time of each.
+        """Remove the timers that a watermark in ticks reaches one by one, and yield their name, key and time.
 
         The caller may set and delete timers during the iteration, with effect at once.
         """

@@ -207,7 +207,7 @@ class Delay(WaitingOperator):
                 self.submit(TupleBatch.bearing(rests, self.context.inputs[0]))
 
     def _least_at_marks(self, moments: Moments, places: np.ndarray, came: np.ndarray) -> np.ndarray:
-        """Return for each watermark of a batch the least time of a tuple that still waits after it, or `END` (EV62)."""
+        """Return the least time of a tuple that still waits after each watermark of a batch, or `END` (EV62)."""
         if moments.watermarks is None:
             return np.zeros(0, np.int64)
         arrived = np.full(len(places), -1)
@@ -227,7 +227,7 @@ class Delay(WaitingOperator):
         return int(times.min()) if len(times) else None
 
     def _bounds(self, places: np.ndarray) -> np.ndarray:
-        """Return for each waiting tuple the greatest watermark at which it still waits."""
+        """Return the greatest watermark at which each waiting tuple still waits."""
         return shifted(self.waiting.log.notes[_TIME][places], self.delay - 1)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:

@@ -102,7 +102,9 @@ class Filter(LogicOperator):
         self.failure_filter.distribute(batch, [mask, pc.invert(mask)] if self.divides else [mask], (tuples, failures))
 
     def _run(self, logic: LogicProgram, batch: TupleBatch) -> None:
-        """Run the logic for tuples, and submit each to port 0 or 1 by the condition; to port 0 without a condition.
+        """Run the logic for tuples, and submit those that meet the condition to port 0; all without a condition.
+
+        The others are submitted to port 1, or dropped if that port does not exist.
 
         Raises:
             TupleError: the logic has no value for a tuple.

@@ -39,11 +39,11 @@ class Partners(NamedTuple):
     which: np.ndarray
     """The tuples that may have partners, ascending."""
     keys: np.ndarray
-    """For each of them, the row of its key in the index."""
+    """For every tuple of `which`, the row of its key in the index."""
     first: np.ndarray
-    """For each of them, the position in `places` of its first partner."""
+    """For every tuple of `which`, the position in `places` of its first partner."""
     counts: np.ndarray
-    """For each of them, the number of its partners."""
+    """For every tuple of `which`, the number of its partners."""
     places: np.ndarray
     """Places in the log of the other side, ordered by key and time."""
 

@@ -1,4 +1,4 @@
-"""The parser of Aggregate's output functions, which chooses the measure for each."""
+"""The parser of Aggregate's output functions, which chooses their measures."""
 
 from __future__ import annotations
 

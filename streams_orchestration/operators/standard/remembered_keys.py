@@ -106,7 +106,7 @@ class RememberedKeys:
         return max(marks[0], since if self._largest is None else self._largest) - since > self._limit
 
     def _marks(self, batch: TupleBatch) -> list[Any]:
-        """Return for each tuple the value that the limit applies to: position, `deltaAttribute`, or time of arrival.
+        """Return the values of tuples to which the limit applies: position, `deltaAttribute`, or time of arrival.
 
         The time of arrival is in microseconds since 1970.
 

@@ -156,7 +156,7 @@ class Split(Operator):
         return pc.cast(array, pa.int64())
 
     def _count_lists(self, lists: pa.ListArray, counts: np.ndarray) -> None:
-        """Count how often each list names each port."""
+        """Count how often every list names each port."""
         numbers = self._numbers(lists.flatten()).to_numpy(zero_copy_only=False)
         places = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
         valid = numbers >= 0

@@ -35,7 +35,10 @@ class FetchingSource(JournalSource):
         return made
 
     def submit_values(self, values: list[Any], target: str) -> None:
-        """Submit a tuple for each value of the attribute `target`. Raises RunError as `output_column` does."""
+        """Submit a tuple for each value of the attribute `target`, with default values of the other attributes.
+
+        Raises RunError as `output_column` does.
+        """
         if values:
             columns = {
                 each.name: output_column(

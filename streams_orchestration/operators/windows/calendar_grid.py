@@ -73,7 +73,7 @@ class CalendarGrid:
         return self.start(panes + 1)
 
     def complete(self, watermarks: np.ndarray) -> np.ndarray:
-        """Return for each watermark the number of the last pane whose end it has reached (EV31)."""
+        """Return the number of the last pane whose end each watermark has reached (EV31)."""
         return self.slices(watermarks) - 1
 
     def _pane_of_day(self, days: np.ndarray) -> np.ndarray:

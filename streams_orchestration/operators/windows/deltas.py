@@ -76,7 +76,7 @@ def restarts(values: np.ndarray, bounds: np.ndarray, held: np.ndarray, firsts: n
 
 
 def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: Any) -> np.ndarray:
-    """Return for each arriving tuple the first tuple of its sequence that is still in the window.
+    """Return the first tuple of its sequence that is still in the window when a tuple arrives, by arriving tuple.
 
     When a tuple arrives, the oldest tuples leave one by one, as long as it is more than `size` greater than the oldest.
 
@@ -109,7 +109,7 @@ def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: An
 
 
 def _beyond(tops: np.ndarray, firsts: np.ndarray, size: Any) -> np.ndarray:
-    """Return for each value of `firsts` the first index at which the ascending `tops` exceed it by more than `size`.
+    """Return the first index at which the ascending `tops` exceed each value of `firsts` by more than `size`.
 
     The index is the length of `tops` if they never do.
     """
@@ -118,7 +118,7 @@ def _beyond(tops: np.ndarray, firsts: np.ndarray, size: Any) -> np.ndarray:
 
 
 def _reaching(tops: np.ndarray, arriving: np.ndarray, size: Any) -> np.ndarray:
-    """Return for each arriving value the first index at which the ascending `tops` are at most `size` below it."""
+    """Return the first index at which the ascending `tops` are at most `size` below each arriving value."""
     guess = np.searchsorted(tops, _shifted(arriving, -size), side="left")
     return _corrected(guess, len(tops), lambda at, which: exceeds(arriving[which], tops[at], size))
 

@@ -65,7 +65,7 @@ class Grid(Protocol):
         ...
 
     def complete(self, watermarks: np.ndarray) -> np.ndarray:
-        """Return for each watermark the number of the last pane whose end it has reached (EV31)."""
+        """Return the number of the last pane whose end each watermark has reached (EV31)."""
         ...
 
 
@@ -146,5 +146,5 @@ class IntervalGrid:
         return self.start(panes) + self.duration
 
     def complete(self, watermarks: np.ndarray) -> np.ndarray:
-        """Return for each watermark the number of the last pane whose end it has reached (EV31)."""
+        """Return the number of the last pane whose end each watermark has reached (EV31)."""
         return (self._since(watermarks) - self.duration) // self.period

@@ -96,12 +96,12 @@ class IntervalPanes:
         return self._grid.outside_range(times)
 
     def _complete(self, watermarks: np.ndarray) -> np.ndarray:
-        """Return for each watermark the number of the last complete pane."""
+        """Return the number of the last pane that is complete at each watermark."""
         panes = np.where(watermarks == END, _ALL_PANES, self._grid.complete(watermarks))
         return np.where(watermarks == IDLE, _NO_PANE, panes)
 
     def _closed(self, watermarks: np.ndarray) -> np.ndarray:
-        """Return for each watermark the number of the last closed pane."""
+        """Return the number of the last pane that is closed at each watermark."""
         return self._complete(np.where(watermarks == END, END, less(watermarks, self._age)))
 
     def pieces(self, tuples: Arrivals, steps: Steps) -> list[Piece]:

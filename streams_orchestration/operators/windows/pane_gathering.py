@@ -31,7 +31,7 @@ class PaneTables(NamedTuple):
     tables: Mapping[str, pa.Table]
     """The table of each part of the state."""
     owners: Mapping[str, np.ndarray]
-    """For each part, the row in the table of keys that each of the part's rows belongs to; -1 if there is none."""
+    """Per part, the rows in the table of keys to which the part's rows belong; -1 if there is none."""
     following: int
     """The next free number: greater than all numbers of keys and partitions."""
 

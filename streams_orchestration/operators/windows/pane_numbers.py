@@ -27,7 +27,7 @@ def number_batch(**columns: np.ndarray) -> pa.RecordBatch:
 
 
 def places_of(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return for each value its position in `known`; -1 if `known` does not have it."""
+    """Return the positions of values in `known`; -1 for a value that `known` does not have."""
     if not len(known):
         return np.full(len(values), -1)
     order = np.arange(len(known)) if (known[1:] >= known[:-1]).all() else np.argsort(known, kind="stable")

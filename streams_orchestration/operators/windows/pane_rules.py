@@ -126,7 +126,7 @@ class Panes(Protocol):
         ...
 
     def last_ends(self, times: np.ndarray, partitions: np.ndarray) -> np.ndarray:
-        """Return for each tuple that `take` processed the end of its last pane, if `close` has not forgotten the pane.
+        """Return the end of the last pane of each tuple that `take` processed, unless `close` has forgotten the pane.
 
         For a forgotten pane, return a time that is at most `closed_before` of the watermark that closed it.
         """

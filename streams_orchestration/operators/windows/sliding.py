@@ -132,7 +132,7 @@ class SlidingWindows:
         return _Arrivals(places, bounds, new, owners, np.searchsorted(owners, np.arange(len(rows) + 1)))
 
     def _lows(self, arrivals: _Arrivals) -> np.ndarray:
-        """Return for each new tuple the oldest tuple that is still in the window when the new one arrives."""
+        """Return the oldest tuple that is still in the window when a new one arrives, by new tuple."""
         if self.eviction.attribute is None:
             return np.maximum(arrivals.bounds[arrivals.owners], arrivals.new + 1 - int(self.eviction.size))
         values = comparable(self.log.notes["value"][arrivals.places])

@@ -26,7 +26,7 @@ class _Arrivals(NamedTuple):
         return np.diff(self.bounds)
 
     def last(self, marks: np.ndarray) -> np.ndarray:
-        """Return for each index of `order` the greatest marked index that is not greater.
+        """Return the greatest marked index up to each index of `order`.
 
         If no marked index of the same partition precedes, the result is -1 or an index of an earlier partition. So
         callers compare it with the start of the partition in `bounds`.

@@ -1,4 +1,4 @@
-"""Statements about the cut of a unit, which is the batch of each of its PEs that closed the last complete epoch."""
+"""Statements about the cut of a unit: per PE, the batch that closed the last complete epoch."""
 
 from __future__ import annotations
 

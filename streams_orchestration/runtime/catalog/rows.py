@@ -1,4 +1,4 @@
-"""The dataclasses for the rows of the catalog's tables; `tables.py` makes a table of each."""
+"""The dataclasses for the rows of the catalog's tables; `tables.py` makes a table from every class."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def launch(
     Raises:
         NotDeployedError: the application is not deployed.
         HostLaunchError, JavaError: a host could not be started on this machine.
-        StreamsRuntimeError: a redeploy has removed a unit that needs a reset meanwhile; or see `observe`.
+        StreamsRuntimeError: a redeploy has removed a unit meanwhile, or a rule of the protocol is broken.
         OtherVersionError: another version of the product wrote the program of a PE.
         CommitUnknownError: it is unknown whether the hosts were claimed, and not all are known to have been started.
     """

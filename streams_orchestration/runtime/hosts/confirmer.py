@@ -102,7 +102,7 @@ def confirming(home: Home, programs: Iterable[PeProgram]) -> dict[str, SourceOpe
 
 
 def cut_offsets(catalog: Catalog, application: str) -> dict[str, Offset]:
-    """Return for each source the lowest offset to which a reset, or the revert of a redeploy, can go back.
+    """Map sources to the lowest offset to which a reset, or the revert of a redeploy, can go back.
 
     Sources without a complete epoch are left out.
     """

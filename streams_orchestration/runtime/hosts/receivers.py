@@ -277,7 +277,7 @@ def receivers(home: Home, programs: Iterable[PeProgram]) -> dict[str, Receiver]:
 
 
 def needed_messages(catalog: Catalog, application: str) -> dict[str, Needed]:
-    """Return for each source the first message that a reset, or the revert of a redeploy, could read again.
+    """Map sources to the first message that a reset, or the revert of a redeploy, could read again.
 
     Sources without a journal or without a complete epoch are left out.
     """

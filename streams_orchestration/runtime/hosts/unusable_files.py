@@ -38,7 +38,8 @@ def require_usable_files(
 ) -> None:
     """Check that a host can use the files of its machine, or that no other machine would take it.
 
-    A host that no agent has started passes, and so does a failure shorter than `WAITS` tells.
+    A host that no agent has started passes. A failure has to last for `WAITS.first` seconds, and longer after earlier
+    resets of the host for unusable files, unless another machine was at least as reliable.
 
     Raises:
         UnusableFilesError: files could not be used for long, and another machine takes the host.

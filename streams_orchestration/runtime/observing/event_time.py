@@ -1,4 +1,4 @@
-"""Finds the watermarks of a deployed application and what holds each of them, for status, alerts and console.
+"""Finds the watermarks of a deployed application and the causes that hold them, for status, alerts and console.
 
 Each batch records for every operator the connection, partition or tuple for which its watermark waits. Following these
 connections upstream leads to the operator with the cause.

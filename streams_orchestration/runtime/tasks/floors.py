@@ -55,7 +55,7 @@ class Floors:
         return cls(tuple(document["watermarks"]), tuple(document["groups"]), ports)
 
     def groups_of(self, tuples: pa.RecordBatch, port: int) -> np.ndarray:
-        """Return for each tuple the position of its old channel's watermark."""
+        """Return the position of every tuple's old channel among the watermarks."""
         return np.array(self.groups, np.int64)[nested_channels(tuples, self.ports[port])]
 
 

@@ -238,7 +238,7 @@ def _columns(words: np.ndarray, start: int) -> np.ndarray:
 
 @cache
 def _tables(start: int) -> list[np.ndarray]:
-    """Return, for each of the columns of `_columns`, a table from its values to pseudo-random numbers."""
+    """Return a table per column of `_columns`, from its values to pseudo-random numbers."""
     bytes_ = [_drawn()[place : place + 256] for place in range(start * 256, (start + 8) * 256, 256)]
     if start >= _PAIRED:
         return bytes_

@@ -30,7 +30,7 @@ def kind_of_end(host: int, machine: str) -> str:
 
 
 def read_failed(connection: Connection, application: str, machines: Iterable[str]) -> Mapping[int, Counter[str]]:
-    """Return for each host of an application how many ends and resets unusable files have caused on each machine.
+    """Return how many ends and resets unusable files have caused, by host of the application and machine.
 
     The ends and resets since the last complete epoch of each unit count. In a region, earlier ones count as well, if
     the first of them was less than `LATELY_SECONDS` before that epoch. A machine without any has 0.

@@ -234,6 +234,6 @@ def _record(catalog: Catalog, application: str, unit: str) -> str | None:
 
 
 def lost_cuts(connection: Connection, application: str) -> dict[str, str]:
-    """Return for each unit that can no longer be reset the reason that was recorded last."""
+    """Return the last recorded reason why a unit can no longer be reset, by unit."""
     newest = {row.unit: row for row in UnitEventRow.all(connection, _CUT_EVENTS, {"of": application})}
     return {unit: row.cause or "" for unit, row in newest.items() if row.kind == "cut lost"}

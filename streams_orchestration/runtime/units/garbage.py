@@ -208,7 +208,7 @@ def _collect_exports(
 def _needed(
     connection: Connection, application: str, programs: Iterable[PeProgram], streams: Collection[str]
 ) -> dict[str, int]:
-    """Return for each of the streams the first segment that a reader in the application may go back to.
+    """Map streams to the first segment that a reader in the application may go back to.
 
     It is 0 while a reader has no cut. Streams without a reader are left out.
     """

@@ -73,7 +73,7 @@ def main_of_older(application: XmlElement) -> AdlInstance:
 
 
 def pes_of(application: XmlElement) -> tuple[tuple[str, ...], ...]:
-    """Return for each PE the names of its operators; raise AdlError for an operator without a name."""
+    """Return the names of the operators of every PE; raise AdlError for an operator without a name."""
     return tuple(
         tuple(each.required("name") for each in pe.all("operInstances", "operInstance"))
         for pe in application.all("pes", "pe")

@@ -56,7 +56,7 @@ class StateReading:
         return None
 
     def mistakes(self, checked: Expression) -> list[Mistake]:
-        """Return a mistake for the first variable that an expression cannot read, and for each that it changes."""
+        """Return mistakes for the first variable that an expression cannot read, and for all variables it changes."""
         found: list[Mistake] = []
         if (variable := self.changing(checked)) is not None:
             message = f"this reads {variable.name} of the logic, which changes; compute it in a Custom upstream"

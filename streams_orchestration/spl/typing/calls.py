@@ -270,7 +270,7 @@ class CallTyping(Naming):
         return found
 
     def _hints(self, found: list[FunctionName], count: int) -> list[Type | None]:
-        """Return for each argument the type to expect, which resolves a bare word of an enumeration.
+        """Return the type to expect of each argument, which resolves a bare word of an enumeration.
 
         It is the only enumeration among the parameters of the possible functions, or else their common type, or else
         None.

@@ -48,7 +48,7 @@ def listen() -> tuple[str, socket.socket]:
     Accepted connections may come from anyone; see `admit`.
 
     Raises:
-        OSError: the socket cannot be opened, or see `_own_address`.
+        OSError: the socket cannot be opened, or no IPv4 network leads to the driver.
     """
     name = f"streams-{os.getpid()}-{secrets.token_hex(8)}"
     if driver := os.environ.get(DRIVER):

@@ -55,8 +55,8 @@ class PeLevel:
 
         Raises:
             StreamsRuntimeError: Spark has lost the results of a task and runs it again, while other tasks may have them
-                already, and only a reset undoes all of them; or a process that ran a task has ended, or raised an error
-                that `run_task` raises. An error of an operator is not raised.
+                already, and only a reset undoes all of them; or a process that ran a task has ended, or could not write
+                its answer. An error of an operator is in the answer, and is not raised.
             OSError: the answer of a task that this process runs cannot be written.
         """
         if self.scratch.launched.apart:

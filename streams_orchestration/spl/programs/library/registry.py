@@ -31,7 +31,7 @@ class Builtin:
 
 
 BUILTINS: dict[str, list[tuple[Callable[[tuple[Type, ...]], bool], Builtin]]] = {}
-"""Name -> its implementations, each with a condition on the types of the arguments."""
+"""Name -> its implementations, with conditions on the types of the arguments."""
 
 
 def _any(_: tuple[Type, ...]) -> bool:

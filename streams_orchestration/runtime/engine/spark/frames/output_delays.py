@@ -110,7 +110,8 @@ class _Walk:
         """Return the delay that a node adds.
 
         Raises:
-            UnknownDelayError: the node may return results at any time; or see `_check_groups` and `_interval`.
+            UnknownDelayError: the node may return results at any time, or the event time of its groups is not known, or
+                a join does not limit the distance of event times.
         """
         if "WithState" in kind:
             message = "a function with state may return results at any time"
