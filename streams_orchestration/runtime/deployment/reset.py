@@ -138,12 +138,15 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
 def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | None) -> None:
     """Kill the application's failed hosts, and its hosts without a heartbeat for more than `HEARTBEAT_LIMIT` seconds.
 
-    Only hosts on this machine are killed. `launch` can start them again.
+    Only hosts on this machine are killed. `launch` can start them again. Three other kinds of hosts are killed here,
+    and marked as failed on other machines:
 
-    If the reset has timed out, hosts that did not react to it are killed, too. So are hosts that cannot reach the
-    storage on a machine that is draining: they would never reach a cut at which they could be moved. So are hosts that
-    leave a machine whose files they cannot use. Hosts of these three kinds on other machines are marked as failed. If
-    a generation is given, hosts of the first and third kind count only while the unit has that generation.
+    1. hosts that did not react to the reset of the unit, if it has timed out;
+    2. hosts that cannot reach the storage on a machine that is draining, since they would never reach a cut at which
+       they could be moved;
+    3. hosts that leave a machine whose files they cannot use.
+
+    If a generation is given, kinds 1 and 3 count only while the unit has that generation.
 
     Raises:
         StreamsRuntimeError: the unit no longer exists.
