@@ -32,7 +32,7 @@ PEOPLE, AUCTIONS, ROUND = 1, 3, 50
 """The people and the auctions in a round of events, and all events of a round; the others are bids."""
 FIRST_PERSON = FIRST_AUCTION = 1000
 ACTIVE_PEOPLE, OPEN_AUCTIONS, HOT = 1000, 100, 100
-"""How many of the last people and auctions events choose from; one of `HOT` is hot."""
+"""The number of the last people, and of the last auctions, that events choose from; one of `HOT` is hot."""
 OPEN_TIME = 2 * OPEN_AUCTIONS * ROUND // AUCTIONS
 """Events within which an auction ends."""
 FIRST_CATEGORY, CATEGORIES = 10, 5

@@ -145,8 +145,7 @@ class Application(Declarations):
                 `event_time("at")` returns, to take the exporter's watermarks.
 
         Raises:
-            BuildError, TypeError, ValueError: `event_time` has more than attribute and resolution, or the schema is not
-                a tuple type.
+            BuildError, TypeError, ValueError: the schema is wrong, or `event_time` has more than two parts.
         """
         return self.stream(import_use(parameters), schema=schema, name=name)
 
