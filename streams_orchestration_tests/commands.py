@@ -27,7 +27,7 @@ POLL_SECONDS = 0.1
 
 @contextmanager
 def streams(home: Home, *arguments: str, limit: int = 65_536) -> Iterator[subprocess.Popen[str]]:
-    """A `streams` command that runs; it is ended afterwards, but not the hosts that it has started."""
+    """Yield a `streams` command that runs; it is ended afterwards, but not the hosts that it has started."""
     environment = os.environ | {
         "STREAMS_HOME": str(home.root),
         "STREAMS_SOURCE_LIMIT": str(limit),
@@ -56,7 +56,7 @@ def finish(process: subprocess.Popen[str]) -> str:
 def wait_for(
     home: Home, condition: Callable[[ApplicationStatus], bool], application: str = "flights"
 ) -> ApplicationStatus:
-    """The first status that meets the condition."""
+    """Return the first status that meets the condition."""
 
     def met() -> ApplicationStatus | None:
         status = read_status(home, application)
@@ -81,7 +81,7 @@ def kill_host(status: ApplicationStatus) -> None:
 
 
 def hosts(directory: Path) -> Iterator[psutil.Process]:
-    """The hosts whose state directory is below a directory, and what they have started that names it, too."""
+    """Yield the hosts whose state directory is below a directory, and what they have started that names it, too."""
     for process in psutil.process_iter(["cmdline"]):
         if any(f"{directory}/" in argument for argument in process.info["cmdline"] or ()):
             yield process

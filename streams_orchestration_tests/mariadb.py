@@ -56,7 +56,7 @@ class Server(DebianServer):
         return (f"--tmpdir={self.directory}",)
 
     def url(self, database: str, user: str = USER) -> str:
-        """The SQLAlchemy URL of a database."""
+        """Return the SQLAlchemy URL of a database."""
         return f"mariadb://{user}@localhost/{database}?unix_socket={self.socket}"
 
     def create(self) -> None:
@@ -80,7 +80,7 @@ class Server(DebianServer):
         self.stop(signal.SIGKILL)
 
     def connect(self, database: str | None = None, user: str = USER) -> pymysql.Connection[Any]:
-        """A connection of an administrator, without TLS, for which each one would load certificates."""
+        """Return a connection of an administrator, without TLS, for which each one would load certificates."""
         return pymysql.connect(
             unix_socket=str(self.socket),
             user=user,
@@ -111,7 +111,7 @@ _UTC = "SET time_zone = '+00:00'"
 
 @contextmanager
 def server(port: int | None = None) -> Iterator[Server]:
-    """A server with a user of the tests."""
+    """Yield a server with a user of the tests."""
     with running(lambda directory: Server(directory, port=port), "mariadb-") as made:
         with made.connect(user="root") as connection, connection.cursor() as cursor:
             cursor.execute(f"CREATE USER {USER}@localhost")

@@ -26,7 +26,7 @@ LOGICAL = ("-c", "wal_level=logical")
 
 
 def binaries() -> Path | None:
-    """The directory of initdb and postgres, of the newest version that is installed."""
+    """Return the directory of initdb and postgres, of the newest version that is installed."""
     directories = [Path(given).resolve().parent for name in ("postgres",) if (given := shutil.which(name))]
     directories += sorted(
         Path("/").glob(PLACES.removeprefix("/")), key=lambda path: float(path.parent.name), reverse=True
@@ -87,7 +87,7 @@ class Server(DebianServer):
         return ("-h", self.address, "-p", str(self.port))
 
     def connect(self) -> psycopg.Connection[Any]:
-        """A connection of an administrator."""
+        """Return a connection of an administrator."""
         return psycopg.connect(host=str(self.directory), port=self.port, user=ROLE, dbname="postgres", autocommit=True)
 
     def end_sessions(self) -> int:
@@ -101,7 +101,7 @@ class Server(DebianServer):
 
 
 def server(address: str = "", port: int = 5432, options: tuple[str, ...] = FAST) -> AbstractContextManager[Server]:
-    """A server, gone afterwards with all it had; it listens on an address of the network if one is named."""
+    """Return a server, gone afterwards with all it had; it listens on an address of the network if one is named."""
     programs = binaries()
     assert programs is not None
     return running(partial(Server, programs=programs, address=address, port=port, options=options), "pg-")

@@ -35,7 +35,7 @@ POLL_SECONDS = 0.5
 
 
 def archive() -> ClassArchive:
-    """The archive that hosts without Spark queries use."""
+    """Return the archive that hosts without Spark queries use."""
     return ClassArchive.find(java_program(), OF_TASKS[JAVA_OPTIONS], lean_home())
 
 

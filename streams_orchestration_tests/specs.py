@@ -28,13 +28,13 @@ operators: {Source: {inputs: []}, Work: {}, Sink: {outputs: []}}
 
 
 def cases(name: str) -> dict[str, dict[str, Any]]:
-    """The documents of a file of cases, by id."""
+    """Return the documents of a file of cases, by id."""
     documents = yaml.safe_load_all((CASES / name).read_text())
     return {document["id"]: document for document in documents}
 
 
 def read(text: str) -> Application:
-    """The application of a text.
+    """Return the application of a text.
 
     Raises:
         ApplicationError: it has errors.
@@ -55,20 +55,20 @@ def findings(text: str) -> tuple[Application | None, list[Diagnostic]]:
 
 
 def graph(*invocations: dict[str, Any], **parts: Any) -> Application:
-    """An application from invocations, with the declarations of `PLAIN`."""
+    """Return an application from invocations, with the declarations of `PLAIN`."""
     operators = {"Source": {"inputs": []}, "Work": {}, "Sink": {"outputs": []}, **parts.pop("operators", {})}
     spec = {"specVersion": 1, "application": "test", "operators": operators, "graph": list(invocations), **parts}
     return application_from_mapping(spec)
 
 
 def logical(application: Application, **options: Any) -> tuple[LogicalGraph, list[Diagnostic]]:
-    """The logical graph and its diagnostics without warnings of what is not used."""
+    """Return the logical graph and its diagnostics without warnings of what is not used."""
     logical_graph, diagnostics = build_logical_graph(application, Options(**options))
     return logical_graph, [each for each in diagnostics if each.code not in ("SO0110", "SO0111")]
 
 
 def physical(application: Application, **options: Any) -> PhysicalGraph:
-    """The expanded graph of an application without errors."""
+    """Return the expanded graph of an application without errors."""
     logical_graph, diagnostics = logical(application, **options)
     assert not diagnostics, diagnostics
     return expand(logical_graph)[0]

@@ -51,7 +51,7 @@ def no_database() -> NoReturn:
 
 @contextmanager
 def target_of(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Target]:
-    """A database that is gone afterwards."""
+    """Yield a database that is gone afterwards."""
     name = f"target_{abs(hash(tmp_path)):x}"
     match kind:
         case "sqlite":

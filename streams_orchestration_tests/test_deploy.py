@@ -105,7 +105,7 @@ def test_its_commands_exist(name: str):
 
 
 def blocks() -> list[str]:
-    """The properties that the page shows."""
+    """Return the properties that the page shows."""
     parts = (DOCS / "spark-clusters.md").read_text().split("```")[1::2]
     return [part.replace("...", "text") for part in parts if "\nspark." in part and "$" not in part]
 

@@ -37,7 +37,7 @@ MARK = "#!"
 
 
 def written(case: dict[str, Any], path: Path) -> Path:
-    """The spec of a case as a file, or a path where there is none."""
+    """Return the spec of a case as a file, or a path where there is none."""
     if "bytes" in case:
         path.write_bytes(base64.b64decode(case["bytes"]))
     elif "nested" in case:
@@ -62,7 +62,7 @@ def text(case: dict[str, Any]) -> str:
 
 
 def marked(case: dict[str, Any]) -> tuple[str, str]:
-    """The file that the diagnostic should name, and what is in it."""
+    """Return the file that the diagnostic should name, and what is in it."""
     for key in ("profile", "problem", "decision"):
         if MARK in case.get(key, ""):
             return f"{key}.yaml" if key != "problem" else "spec.yaml", case[key]
@@ -73,7 +73,7 @@ def marked(case: dict[str, Any]) -> tuple[str, str]:
 
 
 def line(case: dict[str, Any]) -> int:
-    """The line that the diagnostic should name, 0 for none."""
+    """Return the line that the diagnostic should name, 0 for none."""
     if "line" in case:
         return case["line"]
     lines = marked(case)[1].splitlines()

@@ -33,7 +33,7 @@ def mappings(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def document_of(block: Any) -> dict[str, Any] | None:
-    """A spec with what a block shows of one; None for a block of something else."""
+    """Return a spec with what a block shows of one; None for a block of something else."""
     head = {"specVersion": 1, "application": "shown"}
     if isinstance(block, dict) and "graph" in block:
         return head | block

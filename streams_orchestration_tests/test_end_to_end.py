@@ -194,7 +194,7 @@ def assert_taken_back(home: Home, directory: Path, after: ApplicationStatus) -> 
 
 
 def parted(spec: str, decision: Path) -> Path:
-    """A decision by which one channel has a PE of its own."""
+    """Return a decision by which one channel has a PE of its own."""
     machines = {f"PerCarrier[0].{name}": 1 for name in ("Named", "Statistics")}
     decision.write_text(json.dumps(mapping_of_assignment(assignment(compile_spec(spec), machines))))
     return decision

@@ -49,7 +49,7 @@ def bases() -> list[str]:
 
 
 def _graph(example: dict[str, Any]) -> list[dict[str, Any]]:
-    """The graph of an example of a standard operator, with sources for the streams that it reads."""
+    """Return the graph of an example of a standard operator, with sources for the streams that it reads."""
     sources = [
         {"name": stream, "operator": "Beacon", "outputs": [{"stream": stream, "schema": schema}]}
         for stream, schema in example["streams"].items()
@@ -58,7 +58,7 @@ def _graph(example: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def places(node: Any) -> Iterator[tuple[Any, Any]]:
-    """Every (container, key) below a node."""
+    """Yield every (container, key) below a node."""
     if isinstance(node, dict | list):
         for key in list(node) if isinstance(node, dict) else range(len(node)):
             yield node, key
@@ -66,7 +66,7 @@ def places(node: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def edited(node: Any, draw: random.Random) -> Any:
-    """The document with a few of its nodes dropped, doubled, moved, renamed or replaced."""
+    """Return the document with a few of its nodes dropped, doubled, moved, renamed or replaced."""
     document = copy.deepcopy(node)
     for _ in range(draw.randint(1, 3)):
         choices = list(places(document))
@@ -91,7 +91,7 @@ def edited(node: Any, draw: random.Random) -> Any:
 
 
 def garbled(text: str, draw: random.Random) -> str:
-    """The text with characters dropped, doubled, moved or replaced."""
+    """Return the text with characters dropped, doubled, moved or replaced."""
     for _ in range(draw.randint(1, 4)):
         start = draw.randrange(len(text) + 1)
         end = min(len(text), start + draw.choice([0, 1, 1, 2, 8, 40]))

@@ -95,7 +95,7 @@ def schema_of(kind: str) -> str:
 
 
 def graph_of(kind: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    """A source, or a sink and what it reads."""
+    """Return a source, or a sink and what it reads."""
     stream = [{"stream": f"Of{kind}", "schema": schema_of(kind)}]
     if kind.endswith("Source") or kind == "DirectoryScan":
         return [{"name": kind, "operator": kind, "outputs": stream, "parameters": parameters}]

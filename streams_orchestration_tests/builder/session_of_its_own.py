@@ -11,7 +11,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 
 def tried() -> list[int]:
-    """The numbers that come out of an application with a query."""
+    """Return the numbers that come out of an application with a query."""
     app = Application("numbers")
     numbers = app.stream(op.FileSource(file="numbers.csv", format="csv"), schema="n bigint", name="Numbers")
     more = app.stream(op.Sql(query="SELECT n + 1 AS n FROM Numbers"), numbers, schema="n bigint", name="More")

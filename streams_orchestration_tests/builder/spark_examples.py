@@ -19,7 +19,7 @@ def word_counts(words: DataFrame) -> DataFrame:
 
 
 def clicked(impressions: DataFrame, clicks: DataFrame) -> DataFrame:
-    """An outer join of two streams, in a range of time."""
+    """Return an outer join of two streams, in a range of time."""
     return impressions.join(
         clicks,
         F.expr(

@@ -24,7 +24,7 @@ CATALOGS = ["sqlite", "postgresql"]
 
 
 def cases(given: argparse.Namespace) -> Iterator[Case]:
-    """One application after the other, until there are enough faults."""
+    """Yield one application after the other, until there are enough faults."""
     usual = [*SHAPES, *(QUERIES if given.engine == "spark" else ())]
     shapes, healers, catalogs = given.shape or usual, given.healer or list(HEALERS), given.catalog or CATALOGS
     faults = given.faults
@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def told(verdict: Verdict) -> str:
-    """One application."""
+    """Return one application."""
     how = f"{verdict.engine}, {verdict.catalog}, files in {verdict.storage}, healed by {verdict.healer}"
     head = (
         f"{verdict.shape} (seed {verdict.seed}, {verdict.pes} PEs, {how}): {len(verdict.faults)} faults, "

@@ -169,7 +169,7 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
 
 @contextlib.contextmanager
 def _shape(case: Case, seconds: float, place: Path) -> Iterator[Shape]:
-    """The application; with its servers where it is a pair."""
+    """Yield the application; with its servers where it is a pair."""
     if case.shape in FED:
         with FED[case.shape](random.Random(f"{case.shape} {case.seed}"), place) as fed:
             yield fed

@@ -98,7 +98,7 @@ class Scene:
     """The violations found so far."""
 
     def host(self) -> tuple[psutil.Process, tuple[str, ...]]:
-        """A host that lives, and the units that have a PE there; raises LookupError when there is none."""
+        """Return a host that lives, and the units that have a PE there; raises LookupError when there is none."""
         status = read_status(self.home, self.application)
         alive = [host for host in status.hosts if host.alive and host.pid is not None]
         if not alive:
@@ -108,14 +108,14 @@ class Scene:
         return psutil.Process(host.pid), tuple(sorted(units))
 
     def unit(self) -> str:
-        """One that is not complete."""
+        """Return one that is not complete."""
         units = [unit.name for unit in read_status(self.home, self.application).units if unit.state != "COMPLETED"]
         if not units:
             raise LookupError
         return self.choose.choice(units)
 
     def jvm(self) -> tuple[psutil.Process, tuple[str, ...]]:
-        """The JVM of a host."""
+        """Return the JVM of a host."""
         host, units = self.host()
         jvms = [child for child in host.children() if child.name() == "java" or ENGINE in command_of(child)]
         if not jvms:
@@ -373,7 +373,7 @@ def _held_in(server: Server) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _held(catalog: Path) -> Iterator[None]:
-    """The catalog with a writer that does not end."""
+    """Yield the catalog with a writer that does not end."""
     connection = sqlite3.connect(catalog, timeout=60, isolation_level=None)
     try:
         connection.execute("BEGIN IMMEDIATE")

@@ -44,7 +44,7 @@ class FedPanes(Pair):
     wanted: Callable[[], Tuples] = list
 
     def results(self, home: Any) -> dict[str, Tuples]:
-        """The last firing of each pane, which must have come behind all earlier ones, each of them once."""
+        """Return the last firing of each pane, which must have come behind all earlier ones, each of them once."""
         firings: dict[tuple[str, int], dict[int, tuple[Any, ...]]] = {}
         again: Tuples = []
         for k, start, n, total, nth in Shape.results(self, home)["Out"]:
@@ -87,7 +87,7 @@ class Feeding(threading.Thread):
 
 @contextmanager
 def kafka_to_panes(choose: random.Random, place: Path) -> Iterator[FedPanes]:
-    """A broker behind one proxy, and a thread that feeds a topic of it until the faults are over."""
+    """Yield a broker behind one proxy, and a thread that feeds a topic of it until the faults are over."""
     directory, hurry = place / "broker", place / "hurry"
     directory.mkdir()
     with kafka.broker(directory) as server, closing(server.proxy()) as proxy:

@@ -125,7 +125,7 @@ class Daemon(Healer):
                 )
 
     def process(self) -> psutil.Process | None:
-        """The daemon."""
+        """Return the daemon."""
         return psutil.Process(self._process.pid) if self._process and self._process.poll() is None else None
 
 
@@ -160,7 +160,7 @@ class Follower(Healer):
                 )
 
     def process(self) -> psutil.Process | None:
-        """The command."""
+        """Return the command."""
         return psutil.Process(self._process.pid) if self._process and self._process.poll() is None else None
 
 

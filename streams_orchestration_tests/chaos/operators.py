@@ -178,7 +178,7 @@ class FedKafka(KafkaSource):
 
 
 def fed_file(hurry: Path) -> Path:
-    """The file that says that a topic gets no more messages."""
+    """Return the file that says that a topic gets no more messages."""
     return hurry.with_name("fed")
 
 

@@ -64,7 +64,7 @@ def rows(count: int) -> list[tuple[str, int]]:
 
 
 def graph(choose: random.Random, kind: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    """A source of rows, and a state by keys behind it."""
+    """Return a source of rows, and a state by keys behind it."""
     source = {
         "name": "Rows", "operator": kind, "outputs": [{"stream": "Rows", "schema": "Row"}], "parameters": parameters,
         "annotations": {"consistent": {"trigger": "periodic", "period": choose.choice(PERIODS),
@@ -80,7 +80,7 @@ def sink(operator: str, **parameters: Any) -> dict[str, Any]:
 
 @contextmanager
 def kafka_to_kafka(choose: random.Random, count: int, place: Path) -> Iterator[Pair]:
-    """A broker, behind one proxy."""
+    """Yield a broker, behind one proxy."""
     directory = place / "broker"
     directory.mkdir()
     with kafka.broker(directory) as server, closing(server.proxy()) as proxy:
@@ -108,7 +108,7 @@ def _parts(made: list[tuple[str, int]]) -> Iterator[list[tuple[str, int]]]:
 
 @contextmanager
 def mariadb_to_mariadb(choose: random.Random, count: int, place: Path) -> Iterator[Pair]:
-    """A server of MariaDB, behind one proxy."""
+    """Yield a server of MariaDB, behind one proxy."""
     port = free_port()
     with mariadb.server(port) as server, closing(Proxy(port)) as proxy:
         server.run("CREATE DATABASE shop CHARACTER SET utf8mb4")
@@ -132,7 +132,7 @@ def mariadb_to_mariadb(choose: random.Random, count: int, place: Path) -> Iterat
 
 @contextmanager
 def _object_store(place: Path) -> Iterator[tuple[s3.S3, Counterpart, dict[str, Any]]]:
-    """A store that keeps what it has when it is killed; what is behind its proxy, as `storage` of a sink."""
+    """Yield a store that keeps what it has when it is killed; what is behind its proxy, as `storage` of a sink."""
     directory = place / "store"
     directory.mkdir()
     before = dict(os.environ)
@@ -154,7 +154,7 @@ def _file(count: int, place: Path) -> dict[str, Any]:
 
 @contextmanager
 def file_to_delta(choose: random.Random, count: int, place: Path) -> Iterator[Pair]:
-    """A table in an object store."""
+    """Yield a table in an object store."""
     import deltalake
 
     with _object_store(place) as (server, counterpart, reached):
@@ -176,7 +176,7 @@ def file_to_delta(choose: random.Random, count: int, place: Path) -> Iterator[Pa
 
 @contextmanager
 def file_to_iceberg(choose: random.Random, count: int, place: Path) -> Iterator[Pair]:
-    """A table in an object store, its catalog in a file of SQLite."""
+    """Yield a table in an object store, its catalog in a file of SQLite."""
     from pyiceberg.catalog import load_catalog
 
     with _object_store(place) as (server, counterpart, reached):
@@ -210,7 +210,7 @@ PAIRS: dict[str, Callable[[random.Random, int, Path], AbstractContextManager[Pai
 
 @contextmanager
 def shape_at(name: str, seed: int, seconds: float, place: Path) -> Iterator[Pair]:
-    """One of `PAIRS` with its servers, the same for the same seed.
+    """Yield one of `PAIRS` with its servers, the same for the same seed.
 
     Args:
         name: of the pair.

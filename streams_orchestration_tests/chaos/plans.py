@@ -40,7 +40,7 @@ class Plans:
         self._spec = place / f"{shape.name}-changed.yaml"
 
     def another(self) -> Compilation:
-        """A plan with other widths, PEs, hosts and parameters."""
+        """Return a plan with other widths, PEs, hosts and parameters."""
         for _ in range(TRIES):
             graph = _varied(self._shape.graph, self._choose, in_order=self._shape.in_order)
             shape = replace(self._shape, graph=graph)

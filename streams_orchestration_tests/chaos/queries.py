@@ -49,7 +49,7 @@ COMPOSITES = {
 
 
 def query(make: Make, width: int) -> Shape:
-    """A tuple operator with state, and behind it queries in channels, with a PE for each channel."""
+    """Return a tuple operator with state, and behind it queries in channels, with a PE for each channel."""
     by_key = [{"port": port, "attributes": ["k"]} for port in ("Timed", "Third")]
     parallel = {"parallel": {"width": width, "partitionBy": by_key}} if width > 1 else {}
     queried: dict[str, Any] = {

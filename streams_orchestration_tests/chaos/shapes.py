@@ -212,7 +212,7 @@ def two_regions(make: Make) -> Shape:
 
 
 def two_hosts(make: Make) -> Shape:
-    """A region on each of two hosts: 4 PEs."""
+    """Return a region on each of two hosts: 4 PEs."""
     graph = []
     for side in ("A", "B"):
         apart = {"placement": {"hostExlocation": "apart", "partitionColocation": f"first {side}"}}
@@ -243,5 +243,5 @@ SHAPES: dict[str, Callable[[Make], Shape]] = {
 
 
 def shape_of(name: str, seed: int, seconds: float, shapes: Mapping[str, Callable[[Make], Shape]] = SHAPES) -> Shape:
-    """One of the shapes, the same for the same seed."""
+    """Return one of the shapes, the same for the same seed."""
     return shapes[name](Make(random.Random(f"{name} {seed}"), seconds))

@@ -23,7 +23,7 @@ QUERIES_DISK_BYTES = 2 << 30
 
 @contextlib.contextmanager
 def home_at(place: Path, size: int) -> Iterator[tuple[Home, Path | None]]:
-    """The home, on a disk of its own of so many bytes if that can be had."""
+    """Yield the home, on a disk of its own of so many bytes if that can be had."""
     root = place / "disk"
     root.mkdir()
     mounted = size > 0 and can_mount(root, size)
@@ -46,7 +46,7 @@ def can_mount(root: Path, size: int = DISK_BYTES) -> bool:
 
 @contextlib.contextmanager
 def environment(home: Home, served: Server | None, engine: str, storage: FaultyS3 | None = None) -> Iterator[None]:
-    """The environment of processes that use a home, a catalog, an engine and a storage."""
+    """Yield the environment of processes that use a home, a catalog, an engine and a storage."""
     before = dict(os.environ)
     os.environ.pop("STREAMS_CATALOG", None)
     if served is not None:

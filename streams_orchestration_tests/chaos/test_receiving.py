@@ -33,7 +33,7 @@ TIMEOUT_SECONDS = 90.0
 
 
 def spec(tcp: int, http: int) -> dict[str, Any]:
-    """Both kinds of sources, each with a sink of its own."""
+    """Return both kinds of sources, each with a sink of its own."""
     own = {
         "Lines": ("TCPSource", {"port": tcp, "acknowledge": True}),
         "Posts": ("HttpSource", {"port": http, "token": "${env:PLANTED}"}),

@@ -79,7 +79,7 @@ def together(one: Any, other: Any) -> Any:
 
 
 def plain(state: Any) -> Any:
-    """A state in terms that can be compared."""
+    """Return a state in terms that can be compared."""
     match state:
         case DictState():
             return {"dict": sorted((repr(key), repr(value)) for key, value in state.items())}
@@ -129,7 +129,7 @@ def differences(actual: Outcome, wanted: Outcome, ordered: Iterable[str], *, by_
 
 
 def _first_other(actual: Tuples, wanted: Tuples, *, by_key: bool) -> str | None:
-    """The first tuple that has another one's place, in words; None when there is none."""
+    """Return the first tuple that has another one's place, in words; None when there is none."""
     places: defaultdict[Any, deque[tuple[Any, ...]]] = defaultdict(deque)
     for each in wanted:
         places[each[0] if by_key else None].append(each)

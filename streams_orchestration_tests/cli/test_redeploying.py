@@ -249,7 +249,7 @@ BY_KEY = {"parallel": {"width": 2, "partitionBy": [{"port": "in0", "attributes":
 
 
 def contract_spec(case: dict[str, Any]) -> str:
-    """The spec of a case as it is deployed."""
+    """Return the spec of a case as it is deployed."""
     plain = {"inputs": ["S"], "outputs": [{"stream": "X", "schema": "Row"}], "annotations": BY_KEY, "config": {}}
     invocation = {"name": "X"} | plain | case["invocation"]
     line = yaml.safe_dump(invocation, default_flow_style=True, sort_keys=False, width=1000).strip()

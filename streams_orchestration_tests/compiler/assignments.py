@@ -17,12 +17,12 @@ def fingerprint(compilation: Compilation) -> str:
 
 
 def assignment(compilation: Compilation, machines: dict[str, int]) -> Assignment:
-    """A decision that was made for a compiled application."""
+    """Return a decision that was made for a compiled application."""
     return Assignment(compilation.logical.application, fingerprint(compilation), machines)
 
 
 def forward(compilation: Compilation, step: Callable[[], int]) -> Assignment:
-    """A decision in which machines do not decrease along the streams of a PE, so that no loop comes of it.
+    """Return a decision in which machines do not decrease along the streams of a PE, so that no loop comes of it.
 
     Args:
         compilation: an application without loops.

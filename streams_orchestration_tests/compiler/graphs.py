@@ -22,7 +22,7 @@ Wire = tuple[str, int, str, int]
 def operator(
     name: str, inputs: int | Sequence[InputPort] = 0, outputs: int | Sequence[OutputPort] = 0, **fields: Any
 ) -> LogicalOperator:
-    """One logical operator, ports given or counted; it is numbered when a graph is made of it."""
+    """Return one logical operator, ports given or counted; it is numbered when a graph is made of it."""
     if isinstance(inputs, int):
         inputs = [InputPort(f"in{port}") for port in range(inputs)]
     if isinstance(outputs, int):
@@ -40,7 +40,7 @@ def operator(
 
 
 def logical_graph(operators: Iterable[LogicalOperator], wires: Iterable[Wire], **fields: Any) -> LogicalGraph:
-    """A logical graph; operators are numbered in the order given."""
+    """Return a logical graph; operators are numbered in the order given."""
     numbered = tuple(replace(each, index=index) for index, each in enumerate(operators))
     number = {each.name: each.index for each in numbered}
     connections = tuple(
@@ -51,7 +51,7 @@ def logical_graph(operators: Iterable[LogicalOperator], wires: Iterable[Wire], *
 
 
 def unexpanded(logical: LogicalGraph) -> PhysicalGraph:
-    """The physical graph of an application without parallel regions."""
+    """Return the physical graph of an application without parallel regions."""
     operators = tuple(
         PhysicalOperator(each.index, each.name, each.index, streams=tuple(port.stream for port in each.outputs))
         for each in logical.operators

@@ -23,17 +23,17 @@ PLAIN_SOURCE = {"name": "Two", "operator": "Beacon", "outputs": [{"stream": "Two
 
 
 def call(name: str, operator: str = "Work", inputs: Any = ("Src",), **parts: Any) -> dict[str, Any]:
-    """An invocation."""
+    """Return an invocation."""
     return {"name": name, "operator": operator, "inputs": list(inputs), **parts}
 
 
 def built(application: Application, **options: Any) -> LogicalGraph:
-    """The logical graph of an application that nothing is wrong with."""
+    """Return the logical graph of an application that nothing is wrong with."""
     logical_graph, diagnostics = logical(application, **options)
     assert not diagnostics, diagnostics
     return logical_graph
 
 
 def by_name(logical_graph: LogicalGraph) -> dict[str, LogicalOperator]:
-    """Its operators by their full names."""
+    """Return its operators by their full names."""
     return {operator.name: operator for operator in logical_graph.operators}

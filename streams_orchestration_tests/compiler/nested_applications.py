@@ -14,7 +14,7 @@ Invocations = list[dict[str, Any]]
 
 @st.composite
 def applications(draw: st.DrawFn) -> Application:
-    """A main graph with composites down to three levels, regions of width 1 to 3, fan-in and fan-out."""
+    """Return a main graph with composites down to three levels, regions of width 1 to 3, fan-in and fan-out."""
     composites: dict[str, Any] = {}
 
     def body(streams: list[str], depth: int) -> Invocations:

@@ -23,7 +23,7 @@ def exlocated(*tags: str) -> PlacementGroup:
 
 
 def parallel(name: str, width: int = 2, index: int = 0) -> ParallelRegion:
-    """A parallel region."""
+    """Return a parallel region."""
     return ParallelRegion(index, name, width, (), {})
 
 

@@ -17,12 +17,12 @@ from streams_orchestration.model.diagnostics import Diagnostic
 
 
 def no_regions(physical: PhysicalGraph) -> RegionMap:
-    """A map without consistent regions."""
+    """Return a map without consistent regions."""
     return RegionMap((), (), (-1,) * len(physical.operators))
 
 
 def fused(logical: LogicalGraph, physical: PhysicalGraph, **options: Any) -> tuple[FusionPlan, list[Diagnostic]]:
-    """The fusion plan of an application without consistent regions."""
+    """Return the fusion plan of an application without consistent regions."""
     return fuse(logical, physical, no_regions(physical), Options(**options))
 
 
@@ -32,7 +32,7 @@ def pes_of(physical: PhysicalGraph, plan: FusionPlan) -> list[list[str]]:
 
 
 def in_pes(physical: PhysicalGraph, groups: Iterable[Iterable[int]]) -> FusionPlan:
-    """A fusion plan with these PEs, whatever a scheme would make."""
+    """Return a fusion plan with these PEs, whatever a scheme would make."""
     pe_of = [-1] * len(physical.operators)
     elements = []
     for pe, group in enumerate(groups):
@@ -46,18 +46,18 @@ def in_pes(physical: PhysicalGraph, groups: Iterable[Iterable[int]]) -> FusionPl
 
 
 def in_one_pe(physical: PhysicalGraph) -> FusionPlan:
-    """Everything in one PE."""
+    """Return everything in one PE."""
     return in_pes(physical, [range(len(physical.operators))])
 
 
 def threaded(
     logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, **options: Any
 ) -> tuple[ThreadPlan, list[Diagnostic]]:
-    """The thread plan."""
+    """Return the thread plan."""
     return plan_threads(logical, physical, fusion, Options(**options))
 
 
 def copied(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, **options: Any) -> CopyPlan:
-    """The copy plan, with the thread plan that belongs to it."""
+    """Return the copy plan, with the thread plan that belongs to it."""
     threads, _ = threaded(logical, physical, fusion)
     return plan_copies(logical, physical, fusion, threads, Options(**options))

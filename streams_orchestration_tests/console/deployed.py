@@ -89,7 +89,7 @@ class Deployed:
 
 
 def long_names() -> Compilation:
-    """A chain of twelve operators in one region whose names are long and begin with wide letters."""
+    """Return a chain of twelve operators in one region whose names are long and begin with wide letters."""
     names = [f"WAREHOUSEMMOVEMENTS{letter}illillillillillill" for letter in "abcdefghijkl"]
     graph: list[dict[str, Any]] = [{
         "name": names[0], "operator": "Beacon", "outputs": [{"stream": "S0", "schema": "n bigint"}],
@@ -107,7 +107,7 @@ def long_names() -> Compilation:
 
 
 def large(composites: int = 50, each: int = 98) -> Compilation:
-    """An application of chains in composites, about ten operators to a PE: 4,951 operators as it is."""
+    """Return an application of chains in composites, about ten operators to a PE: 4,951 operators as it is."""
     chains: dict[str, Any] = {}
     graph: list[dict[str, Any]] = [
         {

@@ -18,7 +18,7 @@ def flights(**options: object) -> Compilation:
 
 
 def around(graph: Graph, operator: str) -> list[str]:
-    """The labels of the boxes around an operator, the outermost first."""
+    """Return the labels of the boxes around an operator, the outermost first."""
     boxes = {box.id: box for box in graph.boxes}
     place = next(each.box for each in graph.operators if each.name == operator)
     labels: list[str] = []

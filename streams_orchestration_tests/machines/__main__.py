@@ -47,7 +47,7 @@ def faults_of(field: Field, faults: Iterable[Fault], choose: random.Random) -> I
 
 
 def shape_for(name: str, seed: int, count: int) -> Shape:
-    """An application that lasts for so many faults."""
+    """Return an application that lasts for so many faults."""
     return apart(shape_of(name, seed, (count + 2) * FAULT_SECONDS))
 
 
@@ -88,7 +88,7 @@ def main() -> int:
 
 
 def _planned(shapes: Sequence[str], given: argparse.Namespace) -> Iterator[tuple[str, list[Fault]]]:
-    """The shape and the faults of each application."""
+    """Yield the shape and the faults of each application."""
     choose, left = random.Random(f"{given.seed} machines"), given.faults
     kinds, last = drawn(FAULTS, given.fault, choose), drawn(LAST, given.fault, choose)
     for shape in itertools.cycle(shapes):

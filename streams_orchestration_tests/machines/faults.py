@@ -139,7 +139,7 @@ LAST = tuple(Fault(f"cut off from {name} for ever", _cut_for_ever(name)) for nam
 
 
 def drawn(kinds: Sequence[Fault], named: str, choose: random.Random) -> Iterator[Fault]:
-    """All kinds whose names have this in them, in some order, again and again."""
+    """Yield all kinds whose names have this in them, in some order, again and again."""
     wanted = [kind for kind in kinds if named in kind.name]
     while wanted:
         yield from choose.sample(wanted, len(wanted))

@@ -83,7 +83,7 @@ class Field:
         self.until(gone_on, "another epoch")
 
     def on(self) -> list[str]:
-        """The machine of every host."""
+        """Return the machine of every host."""
         return sorted(host.machine or "" for host in read_status(self.home, self.shape.name).hosts)
 
     def finish(self) -> list[str]:
@@ -110,7 +110,7 @@ def apart(shape: Shape) -> Shape:
 
 @contextmanager
 def field_of(shape: Shape, place: Path, *names: str) -> Iterator[Field]:
-    """An application that runs on machines of these names."""
+    """Yield an application that runs on machines of these names."""
     home, hurry = Home(place / "home"), place / "hurry"
     wanted = undisturbed(shape)
     spec = place / f"{shape.name}.yaml"

@@ -122,7 +122,7 @@ class Machine:
         return [] if self.process is None else psutil.Process(self.process.pid).children(recursive=True)
 
     def hosts(self) -> list[psutil.Process]:
-        """The processes of hosts there."""
+        """Return the processes of hosts there."""
         hosts: list[psutil.Process] = []
         for process in self.processes():
             with contextlib.suppress(psutil.Error):
@@ -218,7 +218,7 @@ def routes() -> Iterator[None]:
 
 @contextlib.contextmanager
 def address_of_servers() -> Iterator[str]:
-    """An address of this machine that all machines reach; that of the storage is there, too."""
+    """Yield an address of this machine that all machines reach; that of the storage is there, too."""
     for address in (SERVERS, STORAGE):
         ip("addr", "replace", f"{address}/32", "dev", "lo")
     try:

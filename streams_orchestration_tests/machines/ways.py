@@ -56,7 +56,7 @@ def worse(space: str, address: str, delay: float, loss: float) -> Iterator[None]
 
 @contextlib.contextmanager
 def _device(name: str, space: str | None = None) -> Iterator[int]:
-    """A network device that gives its packets to this process; it goes with all its routes."""
+    """Yield a network device that gives its packets to this process; it goes with all its routes."""
     packets = os.open(DEVICE, os.O_RDWR | os.O_NONBLOCK)
     try:
         fcntl.ioctl(packets, _TUNSETIFF, struct.pack("16sH14x", name.encode(), _IFF_TUN | _IFF_NO_PI))

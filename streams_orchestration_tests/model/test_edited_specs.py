@@ -51,7 +51,7 @@ PIECES += [
 
 @st.composite
 def edited(draw: st.DrawFn) -> str:
-    """The full spec with some lines and words dropped, doubled, moved or replaced."""
+    """Return the full spec with some lines and words dropped, doubled, moved or replaced."""
     lines: list[str] = list(LINES)
     for _ in range(draw(st.integers(1, 4))):
         line = draw(st.integers(0, len(lines) - 1))

@@ -9,7 +9,7 @@ from streams_orchestration.operators import Punctuation, TupleBatch, operator
 
 
 def numbered(batch: TupleBatch, state: dict[str, Any]) -> dict[str, Any]:
-    """Every tuple with its number so far."""
+    """Return every tuple with its number so far."""
     first = state.get("count", 0)
     state["count"] = first + len(batch)
     return {"k": batch.arrow["k"], "n": list(range(first, first + len(batch)))}
@@ -32,7 +32,7 @@ def by_sign(batch: TupleBatch, port: int, arguments: dict[str, Any]) -> Iterator
 
 
 def total(mark: Punctuation, state: dict[str, Any]) -> dict[str, Any]:
-    """A tuple for every mark."""
+    """Return a tuple for every mark."""
     return {"k": [mark.value], "n": [state["count"]]}
 
 
@@ -54,7 +54,7 @@ SOMETHING = 1
 
 
 def each(values: dict[str, Any], port: int, state: dict[str, Any], arguments: dict[str, Any]) -> Iterator[Any]:
-    """Every tuple twice, the second time to output port 1 with its number, a marker behind a certain key."""
+    """Yield every tuple twice, the second time to output port 1 with its number, a marker behind a certain key."""
     yield values
     state["count"] = state.get("count", 0) + 1
     yield 1, {"k": values["k"], "n": state["count"]}
@@ -73,7 +73,7 @@ def timing_out(values: dict[str, Any], timers: Any, arguments: dict[str, Any]) -
 
 
 def fired(key: Any, time: Any) -> dict[str, Any]:
-    """A tuple for every timer."""
+    """Return a tuple for every timer."""
     return {"k": key, "at": time}
 
 
@@ -93,7 +93,7 @@ def changing_batches(batch: TupleBatch, timers: Any) -> None:
 
 
 def chaining(key: str, time: int, name: str, timers: Any) -> Iterator[dict[str, Any]]:
-    """A tuple for every timer, of which some set another one or take one back."""
+    """Yield a tuple for every timer, of which some set another one or take one back."""
     yield {"k": f"{name} {key}", "at": time}
     if time % 4 == 0:
         timers["again"][key] = time + 1 + time % 5
@@ -108,13 +108,13 @@ def chaining_batches(key: str, time: int, name: str, timers: Any) -> Iterator[di
 
 
 def noting(values: dict[str, Any], watermark: Any, state: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """A tuple on port 1 with the watermark."""
+    """Yield a tuple on port 1 with the watermark."""
     state["tuples"] = state.get("tuples", 0) + 1
     yield 1, {"k": values["k"], "seen": watermark}
 
 
 def at_watermark(watermark: Any, state: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """A tuple on port 1 for each step, with the number of tuples before it."""
+    """Return a tuple on port 1 for each step, with the number of tuples before it."""
     return 1, {"k": str(state.get("tuples", 0)), "seen": watermark}
 
 
@@ -134,7 +134,7 @@ def named(values: dict[str, Any], timers: Any) -> None:
 
 
 def looking(values: dict[str, Any], timers: Any) -> Iterator[dict[str, Any]]:
-    """The time of the timer of k, before it is set to at; -1 without one."""
+    """Yield the time of the timer of k, before it is set to at; -1 without one."""
     key = (values["k"], 1)
     yield {"k": str(key in timers), "at": timers.get(key) or -1}
     timers[key] = values["at"]

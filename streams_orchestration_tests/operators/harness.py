@@ -30,6 +30,6 @@ class Bench(OperatorHarness):
 
 
 def division(rows: Sequence[Row], cuts: Sequence[int]) -> list[Sequence[Row]]:
-    """The rows in runs that end at the cuts (modulo their number); empty ones are left out."""
+    """Return the rows in runs that end at the cuts (modulo their number); empty ones are left out."""
     bounds = [0, *sorted(cut % (len(rows) + 1) for cut in cuts), len(rows)]
     return [rows[a:b] for a, b in itertools.pairwise(bounds) if a < b]

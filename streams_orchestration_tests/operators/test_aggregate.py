@@ -45,7 +45,7 @@ def simple(output: dict[str, str], schema: str, group_by: Sequence[str] = (), in
 
 
 def closed(aggregate: Bench) -> list[str]:
-    """The tuples after the window has closed, exactly: `repr` tells all numbers apart, and NaN is like NaN."""
+    """Return the tuples after the window has closed, exactly: `repr` tells all numbers apart, and NaN is like NaN."""
     return [repr(row) for row in aggregate.mark(Punctuation.WINDOW).rows()]
 
 

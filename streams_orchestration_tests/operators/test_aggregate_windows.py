@@ -46,7 +46,7 @@ def policy(size: dict[str, float]) -> str:
 
 
 def summary(window: list[Row], *, partitioned: bool) -> list[Any]:
-    """The tuples of one window's groups, in order of appearance."""
+    """Return the tuples of one window's groups, in order of appearance."""
     groups: dict[Any, list[int | None]] = defaultdict(list)
     for p, g, n, _ in window:
         groups[(p, g) if partitioned else (g,)].append(n)

@@ -24,7 +24,7 @@ DIVISIONS = [[], [3], [1, 2, 5], [4, 8]]
 
 
 def as_there(operator: str, *conditions: str) -> dict[str, Any]:
-    """The parameters with which an operator does as in IBM Streams, under conditions."""
+    """Return the parameters with which an operator does as in IBM Streams, under conditions."""
     parameters: dict[str, Any] = {}
     for each in STREAMS_DEFAULTS:
         if each.operator == operator and each.when in ("", *conditions):

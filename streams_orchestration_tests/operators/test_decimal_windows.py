@@ -32,7 +32,7 @@ def rows_of(seed: int, count: int) -> list[tuple[int, int, int]]:
 
 
 def as_decimals(rows: list[Any]) -> list[Any]:
-    """The rows with the tenths of their values, as texts."""
+    """Return the rows with the tenths of their values, as texts."""
     return [(f"{value}E-1", *rest) for value, *rest in rows]
 
 

@@ -130,7 +130,7 @@ def bench(name: str, case: Case, action: str, failed: str | None = None) -> Benc
 
 
 def sent(bench: Bench, case: Case, events: Sequence[Event], cuts: Sequence[int] = ()) -> list[list[Any]]:
-    """All that comes to each port, from events in batches."""
+    """Return all that comes to each port, from events in batches."""
     for part in division(events, cuts):
         for port, run in itertools.groupby(part, key=lambda event: event[0]):
             bench.send([row for _, row in run], port)

@@ -29,7 +29,7 @@ ROWS = [(1, "a"), (2, None), (3, 'c,"d"')]
 
 
 def sink(results: Path, **parameters: Any) -> Bench:
-    """A sink of which every batch has files of its own; other parameters take the place of these."""
+    """Return a sink of which every batch has files of its own; other parameters take the place of these."""
     given: dict[str, Any] = {"file": "out"} | ({} if GATHERING & parameters.keys() else {"closeMode": "batch"})
     given |= parameters
     return Bench(FileSink, ["n int, s string"], results=results, **given)

@@ -37,7 +37,7 @@ def write(directory: Path, files: Sequence[Sequence[int]], first: int = 0) -> li
 
 
 def side_by_side(files: Sequence[Rows]) -> list[Any]:
-    """The tuples and watermarks, one by one: always from the file whose greatest time is least."""
+    """Return the tuples and watermarks, one by one: always from the file whose greatest time is least."""
     clocks: list[int | None] = [None] * len(files)
     rest, found, reached = [list(rows) for rows in files], list[Any](), -1
     active = set(range(len(files)))
@@ -62,7 +62,7 @@ def source(directory: Path, **parameters: Any) -> OperatorHarness:
 
 
 def shown(harness: OperatorHarness) -> list[Any]:
-    """The tuples and watermarks that were submitted."""
+    """Return the tuples and watermarks that were submitted."""
     return [item.value if isinstance(item, Watermark) else item for item in harness.items()]
 
 

@@ -169,7 +169,7 @@ def send(bench: Bench, events: Sequence[Event], cuts: set[int]) -> None:
 
 
 def results(benches: Sequence[Bench], outputs: int) -> list[list[str]]:
-    """The tuples of each port as an unordered collection: `repr` tells values apart that are equal."""
+    """Return the tuples of each port as an unordered collection: `repr` tells values apart that are equal."""
     for bench in benches:
         bench.end()
     return [sorted(repr(row) for bench in benches for row in bench.rows(port)) for port in range(outputs)]

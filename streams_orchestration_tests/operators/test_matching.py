@@ -24,7 +24,7 @@ ARRIVALS = st.lists(
 
 
 def sets(arrivals: list[Any], *, keyed: bool) -> list[list[Any]]:
-    """The tuples that belong together, in the order in which they became complete."""
+    """Return the tuples that belong together, in the order in which they became complete."""
     queues = defaultdict[Any, list[deque[Any]]](lambda: [deque(), deque(), deque()])
     complete: list[list[Any]] = []
     for port, rows in arrivals:

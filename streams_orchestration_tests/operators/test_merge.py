@@ -23,7 +23,7 @@ def merge(ports: int = 2, **parameters: Any) -> OperatorHarness:
 
 
 def merged(streams: list[list[int]]) -> list[Any]:
-    """All tuples by the largest time up to each, then by port."""
+    """Return all tuples by the largest time up to each, then by port."""
     rows: list[Any] = []
     for port, times in enumerate(streams):
         rows += [((max(times[: number + 1]), port, number), (t, f"{port}.{number}")) for number, t in enumerate(times)]

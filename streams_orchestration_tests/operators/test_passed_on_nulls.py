@@ -40,7 +40,7 @@ class Case(NamedTuple):
     inputs: int = ONE_INPUT
 
     def bench(self, action: str) -> Bench:
-        """The operator with `onError`."""
+        """Return the operator with `onError`."""
         outputs = [*self.outputs, *([FAILED] if action == "route" else [])]
         kind = import_operator(STANDARD[self.name])
         return Bench(kind, [TUPLE] * self.inputs, outputs, onError=action, **self.parameters)

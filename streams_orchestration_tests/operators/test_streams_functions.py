@@ -63,7 +63,7 @@ def deviation(values: list[float], kind: Any, sample: int) -> float:
 
 
 def account(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
-    """The value of every function over the tuples of one group."""
+    """Return the value of every function over the tuples of one group."""
     columns = dict(zip(arrow_schema(INPUT).names, map(list, zip(*rows, strict=True)), strict=True))
     values: dict[str, Any] = {"Count()": len(rows)}
     for name, bits in BITS.items():

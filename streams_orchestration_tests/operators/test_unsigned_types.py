@@ -41,7 +41,7 @@ NOW = 1_700_000_000_123_456_789
 
 
 def as_numbers(batch: TupleBatch) -> list[tuple[Any, ...]]:
-    """The tuples, with times as nanoseconds."""
+    """Return the tuples, with times as nanoseconds."""
     columns = [
         (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
         for column in batch.arrow.columns

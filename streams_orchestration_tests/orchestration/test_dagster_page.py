@@ -57,7 +57,7 @@ def instance() -> Iterator[dg.DagsterInstance]:
 
 
 def shown(epoch: int) -> dg.AssetMaterialization:
-    """The materialization of the sink at an epoch."""
+    """Return the materialization of the sink at an epoch."""
     return dg.AssetMaterialization(RESULTS, tags={VERSION_TAG: f"{epoch}@life"})
 
 

@@ -162,7 +162,7 @@ def jobs_of(defs: dg.Definitions, application: str) -> set[str]:
 
 
 def failed_checks(defs: dg.Definitions, application: str) -> list[dg.AssetCheckEvaluation]:
-    """The failed checks that the sensor of specs records first for an application."""
+    """Return the failed checks that the sensor of specs records first for an application."""
     sensor = defs.resolve_sensor_def("specs")
     with dg.DagsterInstance.ephemeral() as instance:
         data = sensor.evaluate_tick(dg.build_sensor_context(instance=instance))

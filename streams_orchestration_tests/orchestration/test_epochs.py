@@ -35,7 +35,7 @@ def at(epoch: int, rows: int, **changes: Any) -> ApplicationStatus:
 
 
 def passed(rows: int, life: str = "life") -> ApplicationMetrics:
-    """The metrics of `demo` when so many rows have passed its stream."""
+    """Return the metrics of `demo` when so many rows have passed its stream."""
     metrics = measured()
     return replace(metrics, life=life, streams=(replace(metrics.streams[0], tuples=rows),))
 

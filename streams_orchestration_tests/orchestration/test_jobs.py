@@ -85,7 +85,7 @@ def test_measurements_show_on_the_assets(defs: dg.Definitions, runtime: Runtime)
 
 
 def reported(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterialization | dg.AssetObservation]:
-    """The last event of each asset."""
+    """Return the last event of each asset."""
     events: list[dg.AssetMaterialization | dg.AssetObservation] = []
     for event in result.all_events:
         if event.event_type_value == "ASSET_MATERIALIZATION":

@@ -69,7 +69,7 @@ def edit(spec: Path, old: str, new: str) -> None:
 
 
 def checked(instance: dg.DagsterInstance) -> Any:
-    """The last evaluation of the check."""
+    """Return the last evaluation of the check."""
     key = dg.AssetCheckKey(DEPLOYMENT, KEEPS_STATE)
     (record,) = instance.event_log_storage.get_asset_check_execution_history(key, limit=1)
     assert record.event is not None

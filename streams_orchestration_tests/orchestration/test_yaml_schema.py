@@ -36,7 +36,7 @@ REFUSED: list[dict[str, Any]] = [
 
 
 def faults(attributes: dict[str, Any]) -> list[str]:
-    """The errors that `dg check yaml` would find."""
+    """Return the errors that `dg check yaml` would find."""
     found = Draft202012Validator(SCHEMA).iter_errors({"spec": "application.yaml", **attributes})
     return [each.message for each in found]
 

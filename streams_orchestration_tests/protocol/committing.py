@@ -9,7 +9,7 @@ SOURCE, QUERY = 0, 1
 
 
 def committed(product: Product, world: World, pe: int) -> World:
-    """The first batch that a PE can make, in both."""
+    """Return the first batch that a PE can make, in both."""
     protocol = product.protocol
     begun = next(o for step, o in protocol.steps(world) if step[:2] == ("begin", pe))
     world = protocol.after(begun)

@@ -249,7 +249,7 @@ class Product:
         return [self.topology.units[unit] for unit in units]
 
     def _operator(self, pe: int) -> str:
-        """The one of a PE that is said to have its state."""
+        """Return the one of a PE that is said to have its state."""
         return min(operator.name for operator in self.topology.programs[pe].operators.values())
 
     def _sink(self, pe: int) -> str:
@@ -257,7 +257,7 @@ class Product:
         return next(operator.name for operator in operators if not operator.outputs)
 
     def _row(self, flight: Flight) -> Any:
-        """The flight as a row: it has the same fields as far as a position goes."""
+        """Return the flight as a row: it has the same fields as far as a position goes."""
         return flight
 
     def _file(self, items: tuple[int, ...]) -> Path:
@@ -280,12 +280,12 @@ def told(view: PeView) -> dict[str, Any]:
 
 
 def told_by_model(protocol: Protocol, world: World, pe: int) -> dict[str, Any]:
-    """The model's view of a PE."""
+    """Return the model's view of a PE."""
     return told(view(protocol, world, pe))
 
 
 def state_of_model(protocol: Protocol, world: World) -> dict[str, Any]:
-    """The model's world as `Product.state` tells it; files that are moved and not marked count as published."""
+    """Return the model's world as `Product.state` tells it; files that are moved and not marked count as published."""
     positions = [position(protocol.topology, number, pe) for number, pe in enumerate(world.pes)]
     return {
         "pes": [

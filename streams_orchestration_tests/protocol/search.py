@@ -70,7 +70,7 @@ def search(protocol: Protocol, *, most: int = 10_000_000, at_ends: bool = False)
 
 
 def undisturbed(topology: Topology, plan: int = 0) -> World:
-    """The end of a run in which the first thing that can happen always does, under some plan."""
+    """Return the end of a run in which the first thing that can happen always does, under some plan."""
     protocol = Protocol(topology, epochs=0, faults=0)
     world = protocol.start()._replace(plan=plan)
     while not protocol.complete(world):
@@ -180,7 +180,7 @@ def _trace(
 
 
 def told(protocol: Protocol, steps: list[Step]) -> list[str]:
-    """The steps, for people."""
+    """Return the steps, for people."""
     t, world = protocol.topology, protocol.start()
     lines = []
     for step in steps:

@@ -46,7 +46,7 @@ class Protocol(Setting):
         return World(pes, units, none, none, none, none, none, self.faults, self.redeploys, queries=queries)
 
     def steps(self, world: World) -> Iterator[tuple[Step, Outcome]]:
-        """Everything that can happen, and what it makes of the world."""
+        """Yield everything that can happen, and what it makes of the world."""
         progress = False
         for step, outcome in self._progress(world):
             progress = True
@@ -69,7 +69,7 @@ class Protocol(Setting):
             yield from self._faults(world._replace(faults=world.faults - 1))
 
     def after(self, outcome: Outcome) -> World:
-        """The world after a step."""
+        """Return the world after a step."""
         return collected(self, outcome())
 
     def complete(self, world: World) -> bool:

@@ -17,7 +17,7 @@ from streams_orchestration_tests.protocol.world import Boundary, Items, Pe, Worl
 
 
 def members(topology: Topology, units: Iterable[int]) -> list[int]:
-    """The PEs of some units."""
+    """Return the PEs of some units."""
     return sorted(pe for unit in units for pe in topology.members[unit])
 
 
@@ -71,7 +71,7 @@ def _cut(rows: Iterable[Pe]) -> list[Pe]:
 
 
 def _generation(world: World) -> int:
-    """The highest one of all units."""
+    """Return the highest one of all units."""
     return max(unit.generation for unit in world.units)
 
 

@@ -91,12 +91,12 @@ class Topology:
         return next(iter(self.programs[pe].consumers), "")
 
     def source(self, pe: int) -> str:
-        """The source operator of a PE; empty where it has none."""
+        """Return the source operator of a PE; empty where it has none."""
         program = self.programs[pe]
         return program.operators[program.sources[0]].name if program.sources else ""
 
     def query(self, pe: int) -> str:
-        """The operator of a PE that is a query of Spark's; empty where it is none."""
+        """Return the operator of a PE that is a query of Spark's; empty where it is none."""
         program = self.programs[pe]
         return state_operator(program) if program.engine == "dataframe" else ""
 
@@ -106,7 +106,7 @@ class Topology:
         return sources | {stream.stream for stream in self.programs[pe].inputs if stream.foreign}
 
     def channel(self, plan: int, item: int) -> int:
-        """The PE that a tuple goes to: no two plans in a row have the same splitter."""
+        """Return the PE that a tuple goes to: no two plans in a row have the same splitter."""
         return self.channels[(item + plan) % len(self.channels)]
 
     def takes(self, plan: int, pe: int, item: int) -> bool:
@@ -133,7 +133,7 @@ class Topology:
 
 @functools.cache
 def topology(name: str) -> Topology:
-    """One of `GRAPHS`."""
+    """Return one of `GRAPHS`."""
     compilation = compiled(GRAPHS[name], fusion="legacy")
     programs = deployable(compilation).plan.programs
     assert [program.pe for program in programs] == list(range(len(programs)))

@@ -185,7 +185,7 @@ def collected(setting: Setting, world: World) -> World:
 
 
 def _needed(setting: Setting, world: World, reader: int) -> tuple[int, ...]:
-    """The number of the first segment that a reader can need, of every stream."""
+    """Return the number of the first segment that a reader can need, of every stream."""
     if not setting.keeps_cut:
         return world.pes[reader].inputs
     epoch = _kept_epoch(setting, world, reader)
@@ -194,6 +194,6 @@ def _needed(setting: Setting, world: World, reader: int) -> tuple[int, ...]:
 
 
 def _kept_epoch(setting: Setting, world: World, pe: int) -> int:
-    """The epoch of the first cut that a PE can still go back to."""
+    """Return the epoch of the first cut that a PE can still go back to."""
     unit = setting.topology.unit_of[pe]
     return world.shown(unit) if setting.keeps_cut_on_trial else world.units[unit].completed

@@ -12,7 +12,7 @@ from streams_orchestration_tests.protocol.world import Boundary, Unit, World
 
 
 def seen_epoch(setting: Setting, world: World, unit: int, reader: int | None = None) -> int:
-    """The last complete epoch of a unit that another unit sees, or everybody when None.
+    """Return the last complete epoch of a unit that another unit sees, or everybody when None.
 
     Units on trial see one another, since they would be reverted together.
     """
@@ -89,7 +89,7 @@ def revert(setting: Setting, world: World) -> World:
 
 
 def begun(topology: Topology, world: World, number: int, epoch: int, generation: int) -> Unit:
-    """The row of a unit whose PEs begin behind a boundary commit."""
+    """Return the row of a unit whose PEs begin behind a boundary commit."""
     members = topology.members[number]
     finished = all(world.pes[pe].final for pe in members)
     ended = all(world.pes[pe].exhausted for pe in members)

@@ -12,12 +12,12 @@ from streams_orchestration_tests.protocol.world import Flight, Items, Pe, Violat
 
 
 def time_of(item: int) -> int:
-    """The event time of a tuple: a source is behind the next one by a tick."""
+    """Return the event time of a tuple: a source is behind the next one by a tick."""
     return item // 10 + item % 10
 
 
 def met(setting: Setting, world: World, pe: int, flight: Flight) -> Flight:
-    """A batch with the watermarks behind it, and the tuples that are late."""
+    """Return a batch with the watermarks behind it, and the tuples that are late."""
     t, row = setting.topology, world.pes[pe]
     if t.tuples[pe]:
         made = max(map(time_of, flight.items), default=0)
@@ -70,7 +70,7 @@ def check(topology: Topology, pe: int, row: Pe) -> None:
 
 
 def _sources(topology: Topology, pe: int) -> set[int]:
-    """The PEs with a source that a PE gets tuples of."""
+    """Return the PEs with a source that a PE gets tuples of."""
     return {pe} if topology.tuples[pe] else {each for read in topology.reads[pe] for each in _sources(topology, read)}
 
 

@@ -167,7 +167,7 @@ class World(NamedTuple):
     """By PE; of one that is not a query nothing is kept."""
 
     def shown(self, unit: int) -> int:
-        """The last complete epoch of a unit that is visible to others."""
+        """Return the last complete epoch of a unit that is visible to others."""
         return self.last_epoch if unit in self.tried else self.units[unit].completed
 
     def with_unit(self, number: int, unit: Unit) -> World:

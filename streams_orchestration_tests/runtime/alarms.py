@@ -63,7 +63,7 @@ FUNCTIONS = {"onTuple": f"{__name__}:heard", "onTimer": f"{__name__}:silent"}
 
 
 def silences(tuples: Iterable[Timed], lag: int) -> list[tuple[int, str, int]]:
-    """The timers that fire, by the rules of EV17, EV18 with a gap of 0, and EV60."""
+    """Return the timers that fire, by the rules of EV17, EV18 with a gap of 0, and EV60."""
     timers: dict[str, tuple[int, int]] = {}
     fired: list[tuple[int, str, int]] = []
     watermark: int | None = None

@@ -99,7 +99,7 @@ def source(name: str, path: Path, **more: Any) -> dict[str, Any]:
 
 
 def sink(name: str, *streams: str, **more: Any) -> dict[str, Any]:
-    """A FileSink that publishes every batch as it is; other parameters take the place of these."""
+    """Return a FileSink that publishes every batch as it is; other parameters take the place of these."""
     parameters = {"file": name, "closeMode": "batch"}
     return {"name": name, "operator": "FileSink", "inputs": [list(streams)], "parameters": parameters} | more
 
@@ -164,7 +164,7 @@ def expected_totals(data: Iterable[tuple[str, int]], factor: int = 2) -> list[Ro
 
 
 def published(paths: Iterable[Path]) -> list[RowTuple]:
-    """All tuples of the parts, sorted."""
+    """Return all tuples of the parts, sorted."""
     return sorted(tuple(row.values()) for path in paths for row in pq.read_table(path).to_pylist())
 
 

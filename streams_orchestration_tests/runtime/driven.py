@@ -27,7 +27,7 @@ def beacon(iterations: int, count: int, **options: Any) -> Compilation:
 
 
 def epochs(application: LocalApplication) -> list[list[int]]:
-    """The values of `n` that every epoch published: a part is named by its epoch."""
+    """Return the values of `n` that every epoch published: a part is named by its epoch."""
     parts: dict[int, list[Path]] = {}
     for path in application.published("Out"):
         parts.setdefault(int(path.name.split("-")[1]), []).append(path)

@@ -104,7 +104,7 @@ def timed_file(path: Path, tuples: Iterable[Timed]) -> Path:
 
 
 def timed(name: str, path: Path, **event_time: Any) -> dict[str, Any]:
-    """A source whose tuples have event times."""
+    """Return a source whose tuples have event times."""
     note = {"eventTimeAttribute": "at", "minimumGap": 0.0, **event_time}
     return {
         "name": name,
@@ -116,7 +116,7 @@ def timed(name: str, path: Path, **event_time: Any) -> dict[str, Any]:
 
 
 def lines(name: str, path: Path, **event_time: Any) -> dict[str, Any]:
-    """A source of a file that grows, whose tuples have event times."""
+    """Return a source of a file that grows, whose tuples have event times."""
     note = {"eventTimeAttribute": "at", "minimumGap": 0.0, **event_time}
     return {
         "name": name,
@@ -155,7 +155,7 @@ def in_event_time(
 
 
 def met_by(tuples: Iterable[Timed]) -> list[tuple[int, str, int, int]]:
-    """Each tuple of one stream with the watermark in front of it (EV17, EV18): no gap, a lag of a second."""
+    """Return each tuple of one stream with the watermark in front of it (EV17, EV18): no gap, a lag of a second."""
     reached: int | None = None
     shown: list[tuple[int, str, int, int]] = []
     for at, k, n in tuples:

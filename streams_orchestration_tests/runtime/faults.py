@@ -122,7 +122,7 @@ class Faults:
 
 @contextmanager
 def injected(faults: Faults) -> Iterator[Faults]:
-    """The drivers, with the faults built in."""
+    """Yield the drivers, with the faults built in."""
     patch = pytest.MonkeyPatch()
 
     def watched(name: str) -> None:

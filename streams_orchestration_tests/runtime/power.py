@@ -131,7 +131,7 @@ def recorded(root: Path, patch: pytest.MonkeyPatch) -> Iterator[Disk]:
 
 
 def named(catalog: Catalog) -> set[Path]:
-    """The paths of all files that a catalog names."""
+    """Return the paths of all files that a catalog names."""
     with catalog.read() as connection:
         addresses = [*connection.scalars(select(tables.segment.c.path))]
         addresses += [*connection.scalars(select(tables.sink_file.c.pending).where(~tables.sink_file.c.retracted))]

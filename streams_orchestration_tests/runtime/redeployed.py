@@ -55,7 +55,7 @@ def visits(directory: Path, width: int, pes: int, kept: Sequence[str] = ("k", "n
 
 
 def counts(local: LocalApplication) -> dict[str, int]:
-    """The last count of every key."""
+    """Return the last count of every key."""
     last: dict[str, int] = {}
     for key, count in published(local.published("Out")):
         last[key] = max(count, last.get(key, 0))
@@ -63,12 +63,12 @@ def counts(local: LocalApplication) -> dict[str, int]:
 
 
 def expected_counts() -> dict[str, int]:
-    """The last count of every key at the end."""
+    """Return the last count of every key at the end."""
     return dict(Counter(key for key, _ in set(rows(COUNT))))
 
 
 def kept_of(local: LocalApplication) -> list[Any]:
-    """All that the catalog has of an application, but what heartbeats and looks change."""
+    """Return all that the catalog has of an application, but what heartbeats and looks change."""
     with local.catalog.read() as connection:
         parts = (tables.application, tables.unit, tables.pe, tables.commit, tables.state, tables.segment, tables.sink)
         return [connection.execute(select(table)).all() for table in parts]

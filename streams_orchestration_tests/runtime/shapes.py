@@ -44,7 +44,7 @@ def totals(name: str, stream: str, **more: Any) -> dict[str, Any]:
 
 
 def joined(name: str, left: str, right: str, **more: Any) -> dict[str, Any]:
-    """Every pair of tuples with the same key, whichever comes first."""
+    """Return every pair of tuples with the same key, whichever comes first."""
     parameters = {
         "window": "sliding, count(1000)", "equalityLHS": ["k"], "equalityRHS": ["k"],
         "output": {"k": "lhs_k", "number": "lhs_n", "total": "rhs_n"},
@@ -248,7 +248,7 @@ SHAPES = {
 
 
 def write_files(directory: Path) -> tuple[Path, Path, Path]:
-    """The files that all shapes read: many rows, few, none."""
+    """Return the files that all shapes read: many rows, few, none."""
     return (
         write_rows(directory / "many.parquet", MANY),
         write_rows(directory / "few.parquet", FEW, first=1000),

@@ -36,7 +36,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def fan_out(file: Path, **options: Any) -> Compilation:
-    """One stream to two that write and two that only read, some of them behind queues."""
+    """Return one stream to two that write and two that only read, some of them behind queues."""
     queue = {"threadedPort": [{"port": 0, "congestionPolicy": "Sys.Wait", "queueSize": 10}]}
     graph = [
         source("Rows", file),

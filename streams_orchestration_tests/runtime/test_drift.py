@@ -56,7 +56,7 @@ class Race:
             before, after = after, (self.read("Left"), self.read("Right"))
 
     def read(self, name: str) -> int:
-        """The number of tuples that a source has read."""
+        """Return the number of tuples that a source has read."""
         views = [read_view(self.local.catalog, program) for program in self.local.programs]
         return sum(view.position.sources[name].get("lines", 0) for view in views if name in view.position.sources)
 
@@ -83,7 +83,7 @@ def race(directory: Path, pes: int = 3, begins: RunKind = ENDLESS, **right: Any)
 
 
 def tuples_up_to(watermark: int) -> range:
-    """The numbers of tuples that a source may have read which may read on at a watermark: up to a batch more."""
+    """Return the numbers of tuples that a source may have read which may read on at a watermark: up to a batch more."""
     return range(watermark // STEP + 1, watermark // STEP + 2 + LIMIT)
 
 

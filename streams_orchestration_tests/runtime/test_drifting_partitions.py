@@ -80,7 +80,7 @@ def application(directory: Path, topic: Topic, begins: RunKind = ENDLESS) -> Loc
 
 
 def read(local: LocalApplication) -> dict[int, int]:
-    """The number of messages that were read of each partition; the mock cluster gives four to a topic."""
+    """Return the number of messages that were read of each partition; the mock cluster gives four to a topic."""
     (program,) = local.programs
     offset = read_view(local.catalog, program).position.sources["Rows"]
     found = offset.get("next", {}).get("times", {})
@@ -99,7 +99,7 @@ def read_until(local: LocalApplication, slow: int, fast: range) -> None:
 
 
 def may_be_read(watermark: int) -> range:
-    """The numbers of messages of a partition that may be read on up to a watermark: at most two batches more."""
+    """Return the numbers of messages of a partition that may be read on up to a watermark: at most two batches more."""
     return range(watermark // STEP + 1, watermark // STEP + 2 + 2 * LIMIT)
 
 

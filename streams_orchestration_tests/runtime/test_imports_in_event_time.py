@@ -58,7 +58,7 @@ def written(file: Path, *rows: str) -> Path:
 
 
 def exporting(home: Path, name: str, *rows: str, timed: bool = True, **parameters: Any) -> LocalApplication:
-    """An application that exports the lines of a file that grows, with watermarks or without."""
+    """Return an application that exports the lines of a file that grows, with watermarks or without."""
     source = lines("Rows", written(home / name, *rows))
     if not timed:
         source["annotations"] = PERIODIC

@@ -82,7 +82,7 @@ class Tokened(LocalApplication):
 
 
 def content(home: Home, name: str) -> dict[str, list[Any]]:
-    """All that the catalog says, but for what is new in every run."""
+    """Return all that the catalog says, but for what is new in every run."""
     with Catalog(home).read() as connection:
         return {
             table.name: sorted(
@@ -97,7 +97,7 @@ def content(home: Home, name: str) -> dict[str, list[Any]]:
 
 
 def run(home: Home, compilation: Compilation, through: Callable[[str, Callable[[], Any]], Any]) -> list[Any]:
-    """An application with resets and garbage collections; what the catalog says after every turn."""
+    """Return an application with resets and garbage collections; what the catalog says after every turn."""
     local = Tokened(home, compilation, source_limit=3)
     contents: list[Any] = []
     for turn in range(1, 200):

@@ -89,7 +89,7 @@ def met_by_rows(local: LocalApplication) -> list[dict[str, Any]]:
 
 
 def watermark_of(local: LocalApplication, operator: str = "Met") -> int | None:
-    """The watermark in the newest state of an operator."""
+    """Return the watermark in the newest state of an operator."""
     for program in local.programs:
         if (stored := read_view(local.catalog, program).states.get(operator)) is not None:
             return read_state(local.home.store, stored)[WATERMARK]["watermark"]

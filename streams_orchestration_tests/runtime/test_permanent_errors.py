@@ -29,7 +29,7 @@ def local(tmp_path: Path) -> LocalApplication:
 
 
 def failed(local: LocalApplication) -> list[TaskResult]:
-    """The failed tasks of the next batch."""
+    """Return the failed tasks of the next batch."""
     (program,) = local.programs
     plan = local.plan(program)
     assert plan is not None
@@ -98,7 +98,7 @@ def test_a_class_that_is_missing_on_a_worker_fails_its_operator_and_may_be_there
 
 
 def first_failed(tmp_path: Path, graph: list[dict[str, Any]]) -> TaskResult:
-    """The first failed task of an application of one PE."""
+    """Return the first failed task of an application of one PE."""
     local = LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 20)
     while not (bad := failed(local)):
         assert local.step(local.programs[0])

@@ -150,7 +150,7 @@ def test_an_uncommitted_import_loses_nothing_and_sees_twice_only_what_the_export
 
 @functools.cache
 def outside(directory: Path) -> tuple[Compilation, Compilation]:
-    """A region that exports uncommitted, and PEs in no region that import."""
+    """Return a region that exports uncommitted, and PEs in no region that import."""
     exporting, _ = regions(directory, "read_uncommitted")
     graph = [imported(subscription='kind == "rows"'), node("Passed", "Passing", "In"), sink("Kept", "Passed")]
     return exporting, compiled(graph, application="importer", fusion="legacy")

@@ -68,7 +68,7 @@ Made = TypeVar("Made", bound=DebianServer)
 
 @contextmanager
 def running(make: Callable[[Path], Made], prefix: str) -> Iterator[Made]:
-    """A server in a directory of its own, gone afterwards with all it had."""
+    """Yield a server in a directory of its own, gone afterwards with all it had."""
     directory = Path(tempfile.mkdtemp(prefix=prefix))
     made = make(directory)
     try:

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @contextlib.contextmanager
 def server() -> Iterator[tuple[str, list[tuple[str, str, dict[str, str], str]]]]:
-    """A server that answers with the request it got; `/bad` is not found. The requests are kept."""
+    """Yield a server that answers with the request it got; `/bad` is not found. The requests are kept."""
     requests: list[tuple[str, str, dict[str, str], str]] = []
 
     class Handler(BaseHTTPRequestHandler):

@@ -73,7 +73,7 @@ def tell(control: Path, trouble: Trouble) -> None:
 
 @contextmanager
 def faulty_s3(directory: Path) -> Iterator[FaultyS3]:
-    """A server with an empty bucket; its log and its file are in a directory."""
+    """Yield a server with an empty bucket; its log and its file are in a directory."""
     port, control = free_port(), directory / "trouble.json"
     tell(control, Trouble())
     command = [sys.executable, "-m", __name__, str(port), str(control)]
@@ -92,7 +92,7 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 def troubling(application: Application, control: Path) -> Application:
-    """A WSGI application in front of another one."""
+    """Return a WSGI application in front of another one."""
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         trouble = Trouble(**json.loads(control.read_text()))

@@ -35,7 +35,7 @@ class GoogleStorage:
         return {"endpoint": f"http://127.0.0.1:{self.port}", "anonymous": True, "project": "project"}
 
     def system(self) -> Any:
-        """The server as `pyarrow.fs` sees it, independent of the product."""
+        """Return the server as `pyarrow.fs` sees it, independent of the product."""
         from pyarrow.fs import GcsFileSystem
 
         return GcsFileSystem(anonymous=True, endpoint_override=f"127.0.0.1:{self.port}", scheme="http")
@@ -53,7 +53,7 @@ class GoogleStorage:
 
 @contextmanager
 def google_storage(directory: Path) -> Iterator[GoogleStorage]:
-    """A server in a process of its own."""
+    """Yield a server in a process of its own."""
     if importlib.util.find_spec("gcp_storage_emulator") is None:
         message = "the emulator of Google Cloud Storage is not installed"
         raise NotToBeHadError(message)

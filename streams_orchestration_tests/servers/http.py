@@ -27,7 +27,7 @@ class Receiver:
 
 @contextlib.contextmanager
 def receiver() -> Iterator[Receiver]:
-    """A receiver on a free port of this machine."""
+    """Yield a receiver on a free port of this machine."""
     state = Receiver()
 
     class Handler(BaseHTTPRequestHandler):

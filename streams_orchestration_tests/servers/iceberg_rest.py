@@ -39,7 +39,7 @@ class RestCatalog(RestartableServer):
         self.directory, self.s3, self.port = directory, s3, free_port()
 
     def properties(self, port: int | None = None) -> dict[str, str]:
-        """The parameter `catalog`, with the secrets in variables that the fixture `s3` sets.
+        """Return the parameter `catalog`, with the secrets in variables that the fixture `s3` sets.
 
         Args:
             port: of a proxy in front of it.
@@ -54,11 +54,11 @@ class RestCatalog(RestartableServer):
         }
 
     def proxy(self) -> Proxy:
-        """A proxy in front of it."""
+        """Return a proxy in front of it."""
         return Proxy(self.port)
 
     def table(self) -> str:
-        """A name that no table has."""
+        """Return a name that no table has."""
         return f"lake.t{uuid.uuid4().hex[:12]}"
 
     def start(self) -> None:
@@ -88,7 +88,7 @@ class RestCatalog(RestartableServer):
 
 @contextlib.contextmanager
 def rest_catalog(directory: Path, s3: S3) -> Iterator[RestCatalog]:
-    """A catalog that runs.
+    """Yield a catalog that runs.
 
     Raises:
         NotToBeHadError: its programs cannot be had here.
@@ -102,7 +102,7 @@ def rest_catalog(directory: Path, s3: S3) -> Iterator[RestCatalog]:
 
 
 def _java() -> str:
-    """A Java that is new enough, of those that are installed.
+    """Return a Java that is new enough, of those that are installed.
 
     Raises:
         NotToBeHadError: there is none.

@@ -107,7 +107,7 @@ class RestartableServer:
 
 
 def free_port(address: str = "127.0.0.1") -> int:
-    """A port of an address of this machine that nobody listens at."""
+    """Return a port of an address of this machine that nobody listens at."""
     with socket.socket() as listener:
         listener.bind((address, 0))
         return listener.getsockname()[1]

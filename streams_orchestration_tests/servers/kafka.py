@@ -85,7 +85,7 @@ class Broker(RestartableServer):
         return f"127.0.0.1:{self.proxy_port}"
 
     def proxy(self) -> Proxy:
-        """A proxy in front of it."""
+        """Return a proxy in front of it."""
         return Proxy(self.behind_port, self.proxy_port)
 
     @property
@@ -125,7 +125,7 @@ class Broker(RestartableServer):
         return ["java", *options, program, *arguments]
 
     def admin(self) -> Any:
-        """A client for topics, independent of the product."""
+        """Return a client for topics, independent of the product."""
         from confluent_kafka.admin import AdminClient
 
         return AdminClient({"bootstrap.servers": f"127.0.0.1:{self.port}"})
@@ -164,7 +164,7 @@ class Broker(RestartableServer):
         until(is_gone, f"the topic {topic} is still there", START_SECONDS)
 
     def topics(self) -> set[str]:
-        """The names of all topics."""
+        """Return the names of all topics."""
         return set(self.admin().list_topics(timeout=START_SECONDS).topics)
 
     def allow_only(self, topic: str, operation: str) -> None:
@@ -190,7 +190,7 @@ class Broker(RestartableServer):
         assert producer.flush(60) == 0
 
     def messages(self, topic: str) -> list[Any]:
-        """All messages of committed transactions, partition by partition, in order."""
+        """Return all messages of committed transactions, partition by partition, in order."""
         from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
         consumer = Consumer({
@@ -218,13 +218,13 @@ class Broker(RestartableServer):
         return sorted(messages, key=lambda message: (message.partition(), message.offset()))
 
     def values(self, topic: str) -> list[bytes]:
-        """The values of these messages."""
+        """Return the values of these messages."""
         return [message.value() for message in self.messages(topic)]
 
 
 @contextmanager
 def broker(directory: Path, port: int | None = None, *, auto_create: bool = False) -> Iterator[Broker]:
-    """A broker that runs; arguments as of `Broker`.
+    """Yield a broker that runs; arguments as of `Broker`.
 
     Raises:
         NotToBeHadError: its programs cannot be had here.

@@ -14,7 +14,7 @@ FETCH_SECONDS = 120
 
 
 def promtool() -> Path:
-    """The program.
+    """Return the program.
 
     Raises:
         NotToBeHadError: it is not installed, and its package cannot be fetched.

@@ -37,7 +37,7 @@ def wait_for_messages(source: JournalSource, count: int) -> None:
 
 
 def port(source: JournalSource) -> int:
-    """The port that it listens at."""
+    """Return the port that it listens at."""
     return int(reported(source, "place").rpartition(":")[2])
 
 
@@ -50,7 +50,7 @@ class _Receivers(Receivers):
 
 @contextlib.contextmanager
 def receiving(*sources: JournalSource, owner: str = "") -> Iterator[Receivers]:
-    """A host's receivers for some sources, each as an object of its own."""
+    """Yield a host's receivers for some sources, each as an object of its own."""
     receivers = _Receivers(cast("Any", None), "app")
     receivers.receive_for({source.context.name: another(source, owner) for source in sources})
     try:

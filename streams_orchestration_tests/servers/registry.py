@@ -67,7 +67,7 @@ class SmallRegistry:
 
 @contextlib.contextmanager
 def small_registry() -> Iterator[SmallRegistry]:
-    """One on a free port of this machine."""
+    """Yield one on a free port of this machine."""
     state = SmallRegistry()
 
     class Handler(BaseHTTPRequestHandler):

@@ -46,7 +46,7 @@ class S3:
         return {"TEST_S3_KEY": KEY, "TEST_S3_SECRET": SECRET, **WITHOUT_CHECKSUMS}
 
     def system(self) -> Any:
-        """The server as `pyarrow.fs` sees it, independent of the product."""
+        """Return the server as `pyarrow.fs` sees it, independent of the product."""
         from pyarrow.fs import S3FileSystem
 
         return S3FileSystem(
@@ -61,7 +61,7 @@ class S3:
         return f"s3://{BUCKET}/{name}"
 
     def names(self, directory: str = "") -> list[str]:
-        """All objects, in order."""
+        """Return all objects, in order."""
         from pyarrow.fs import FileSelector
 
         place = f"{BUCKET}/{directory}".rstrip("/")
@@ -75,7 +75,7 @@ class S3:
 
 @contextmanager
 def moto(directory: Path, host: str = "127.0.0.1") -> Iterator[S3]:
-    """A server of moto in a process of its own, which listens at an address of this machine."""
+    """Yield a server of moto in a process of its own, which listens at an address of this machine."""
     if importlib.util.find_spec("moto") is None or importlib.util.find_spec("flask") is None:
         message = "moto's server is not installed"
         raise NotToBeHadError(message)
@@ -118,7 +118,7 @@ class S3Proxy(RestartableServer):
 
 @contextmanager
 def s3proxy(directory: Path, port: int | None = None) -> Iterator[S3Proxy]:
-    """A server of S3Proxy that runs."""
+    """Yield a server of S3Proxy that runs."""
     server = S3Proxy(directory, port)
     server.create()
     try:
@@ -129,7 +129,7 @@ def s3proxy(directory: Path, port: int | None = None) -> Iterator[S3Proxy]:
 
 
 def started(command: list[str], port: int, log: Path, host: str = "127.0.0.1") -> subprocess.Popen[bytes]:
-    """A server's process, once it listens."""
+    """Return a server's process, once it listens."""
     with log.open("ab") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:

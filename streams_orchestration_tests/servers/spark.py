@@ -61,7 +61,7 @@ class Cluster:
         self.workers.append(self._run(place.name, host or self.host, [WORKER, *options], prefix))
 
     def executors(self) -> list[psutil.Process]:
-        """The JVMs that run tasks now."""
+        """Return the JVMs that run tasks now."""
         living = [worker for worker in self.workers if worker.poll() is None]
         children = [child for worker in living for child in psutil.Process(worker.pid).children(recursive=True)]
         return [child for child in children if _runs(child, "CoarseGrainedExecutorBackend")]
@@ -115,7 +115,7 @@ def _runs(process: psutil.Process, name: str) -> bool:
 
 @contextmanager
 def cluster(directory: Path, workers: int, host: str = "127.0.0.1") -> Iterator[Cluster]:
-    """A cluster with workers on this machine, gone afterwards.
+    """Yield a cluster with workers on this machine, gone afterwards.
 
     Args:
         directory: see `Cluster`.

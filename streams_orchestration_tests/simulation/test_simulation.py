@@ -140,7 +140,7 @@ ALWAYS = (
 
 @functools.cache
 def server() -> subprocess.Popen[str]:
-    """The process of this worker that simulates; it ends with its standard input."""
+    """Return the process of this worker that simulates; it ends with its standard input."""
     return subprocess.Popen(PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 

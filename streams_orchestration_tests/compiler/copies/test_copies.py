@@ -36,7 +36,7 @@ FURTHER = [
 
 
 def one_port(out: bool, consumers: Sequence[str], splitters: int = 0) -> tuple[LogicalGraph, PhysicalGraph]:
-    """A producer with these consumers: m mutating, c not, q behind a queue, and one region a splitter."""
+    """Return a producer with these consumers: m mutating, c not, q behind a queue, and one region a splitter."""
     operators = [operator("src", 0, [OutputPort("s", mutable=out)])]
     for position, kind in enumerate(consumers):
         queue = (ThreadedPort(0),) if kind == "q" else ()

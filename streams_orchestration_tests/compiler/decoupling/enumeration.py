@@ -199,7 +199,7 @@ class Enumeration:
         return False
 
     def shared(self, loads: list[float], goes: dict[Any, int], execute: dict[Any, int]) -> tuple[float, float] | None:
-        """The objective and the sum, with machines shared out in the best way."""
+        """Return the objective and the sum, with machines shared out in the best way."""
         epsilon, budget = self.params["lex_epsilon"], self.params["machine_budget"]
         if budget is None:
             return max(loads) + epsilon * sum(loads), sum(loads)
@@ -214,7 +214,7 @@ class Enumeration:
         return None if best[0] == inf else best
 
     def best(self) -> list[Outcome]:
-        """The legal decisions with the least objective and among those the least sum."""
+        """Return the legal decisions with the least objective and among those the least sum."""
         outcomes = list(self.legal())
         if not outcomes:
             return []

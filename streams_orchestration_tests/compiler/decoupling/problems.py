@@ -11,7 +11,7 @@ from streams_orchestration.model.decoupling_document import problem_from_mapping
 
 
 def op(id: Any, *parents: Any, kind: str = "op", **more: Any) -> dict[str, Any]:
-    """An operator as the document has it."""
+    """Return an operator as the document has it."""
     return {"id": id, "kind": kind, "card": 1, **({"parents": list(parents)} if parents else {}), **more}
 
 
@@ -20,7 +20,7 @@ def problem(*ops: dict[str, Any], **params: Any) -> dict[str, Any]:
 
 
 def decided(document: dict[str, Any], **options: Any) -> Decision:
-    """The decision about a document; what a worked case has besides is not given to the product."""
+    """Return the decision about a document; what a worked case has besides is not given to the product."""
     return solve(
         problem_from_mapping({key: document[key] for key in ("params", "ops", "apart") if key in document}), **options
     )

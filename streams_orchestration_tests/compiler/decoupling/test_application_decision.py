@@ -57,7 +57,7 @@ def measured(
     size: float = 10.0,
     **more: Any,
 ) -> Profile:
-    """A profile of one second: processors by replica, and tuples of their first output ports."""
+    """Return a profile of one second: processors by replica, and tuples of their first output ports."""
     rates = tuples if isinstance(tuples, Mapping) else {each.name: tuples for each in physical.operators}
     streams = [
         StreamProfile(each.name, rates[each.name], 0, rates[each.name] * size)
@@ -71,7 +71,7 @@ def measured(
 def decided(
     logical: LogicalGraph, cpu: Mapping[str, float], *, pes: Sequence[Sequence[int]] | None = None, **options: Any
 ) -> tuple[ApplicationDecision, list[list[str]]]:
-    """The decision, and the names of the operators of every part."""
+    """Return the decision, and the names of the operators of every part."""
     physical = unexpanded(logical)
     profile = measured(physical, cpu, **{key: options.pop(key) for key in ("tuples", "transport") if key in options})
     fusion = in_pes(physical, pes) if pes else in_one_pe(physical)

@@ -42,7 +42,7 @@ def document(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def fused(case: dict[str, Any]) -> tuple[list[int], list[float]]:
-    """The machine of each operator, and the loads of machines."""
+    """Return the machine of each operator, and the loads of machines."""
     answer = fewest_machines(problem_from_mapping(document(case)), case["cap"], most=len(case["cpu"])).document()
     places = [answer["execAt"][str(number)] for number in range(len(case["cpu"]))]
     return places, loads_of(case, places)

@@ -33,7 +33,7 @@ def programs(compilation: Compilation) -> tuple[PeProgram, ...]:
 
 
 def levels(program: PeProgram) -> list[list[list[str]]]:
-    """The operators' names by level and task; a task that only forwards has none."""
+    """Return the operators' names by level and task; a task that only forwards has none."""
     return [[[program.operators[o].name for o in task.operators] for task in level] for level in program.levels]
 
 

@@ -36,7 +36,7 @@ def codes(found: tuple[Diagnostic, ...]) -> list[str]:
 
 
 def source(name: str, note: dict[str, Any] | None = None, schema: str = "T") -> dict[str, Any]:
-    """A source, annotated if a note is given."""
+    """Return a source, annotated if a note is given."""
     return {
         "name": name,
         "operator": "FileSource",
@@ -47,7 +47,7 @@ def source(name: str, note: dict[str, Any] | None = None, schema: str = "T") -> 
 
 
 def sink(name: str, *streams: str) -> dict[str, Any]:
-    """A sink of one port."""
+    """Return a sink of one port."""
     return {
         "name": name,
         "operator": "FileSink",
@@ -85,7 +85,7 @@ def roles(done: Compilation) -> dict[str, dict[str, Any]]:
 
 
 def through(name: str, *inputs: Any, **more: Any) -> dict[str, Any]:
-    """A Filter."""
+    """Return a Filter."""
     return {"name": name, "operator": "Filter", "inputs": list(inputs), "parameters": {"filter": "v > 0"}, **more}
 
 

@@ -53,7 +53,7 @@ def test_the_plan_says_the_same(case: dict[str, Any]):
 
 
 def refused(case: dict[str, Any]) -> dict[str, Any]:
-    """The application of one line of D1."""
+    """Return the application of one line of D1."""
     note, composites = case.get("note"), {}
     graph = [] if case.get("target") == "import" else [source("A", None if case.get("target") else note)]
     if case.get("target") == "composite":

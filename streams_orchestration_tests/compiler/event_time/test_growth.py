@@ -52,7 +52,7 @@ def has_attribute(logical: LogicalGraph, reach: Reach, number: int, port: int) -
 
 
 def upstream(reach: Reach, number: int, connections: Iterable[Ends]) -> set[int]:
-    """All operators from which connections lead to an operator, itself included."""
+    """Return all operators from which connections lead to an operator, itself included."""
     found = {number}
     while more := {ends.source for ends in connections if ends.target in found} - found:
         found |= more

@@ -21,7 +21,7 @@ from streams_orchestration_tests.specs import physical
 
 
 def copied(application: Application) -> Counter[tuple[str, str]]:
-    """The connections (producer, consumer), by opening every composite once a channel."""
+    """Return the connections (producer, consumer), by opening every composite once a channel."""
     pairs: Counter[tuple[str, str]] = Counter()
 
     def open_(calls: Any, prefix: str, streams: dict[str, list[str]], rank: int) -> dict[str, list[str]]:

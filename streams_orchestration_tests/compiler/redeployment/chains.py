@@ -12,7 +12,7 @@ APART = "config: {placement: {partitionIsolation: true}}"
 
 
 def chain(name: str, period: float = 1.0, key: str = "k", extra: str = "") -> str:
-    """A region of its own with two PEs."""
+    """Return a region of its own with two PEs."""
     return f"""
   - name: {name}Source
     operator: Beacon

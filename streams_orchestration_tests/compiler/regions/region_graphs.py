@@ -11,12 +11,12 @@ from streams_orchestration_tests.compiler.graphs import expanded
 
 
 def periodic(scope: str, composite: bool = False, **values: Any) -> ConsistentAnnotation:
-    """A periodic region, 1 second unless said otherwise."""
+    """Return a periodic region, 1 second unless said otherwise."""
     return ConsistentAnnotation("consistent", scope, composite, "periodic", {"period": 1.0, **values})
 
 
 def driven(scope: str, composite: bool = False) -> ConsistentAnnotation:
-    """An operator-driven region."""
+    """Return an operator-driven region."""
     return ConsistentAnnotation("consistent", scope, composite, "operatorDriven")
 
 

@@ -23,7 +23,7 @@ graph:
 
 
 def write_spec(directory: Path, text: str = SPEC, name: str = "planned.yaml") -> Path:
-    """The file of a spec in a directory."""
+    """Return the file of a spec in a directory."""
     path = directory / name
     path.write_text(text, encoding="utf-8")
     return path

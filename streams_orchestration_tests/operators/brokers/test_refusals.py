@@ -132,7 +132,7 @@ MQTT_ANSWERS = [
 
 @contextmanager
 def answering(answers: list[bytes]) -> Iterator[str]:
-    """A broker that gives these answers on each connection."""
+    """Yield a broker that gives these answers on each connection."""
 
     def serve(server: socket.socket) -> None:
         while True:

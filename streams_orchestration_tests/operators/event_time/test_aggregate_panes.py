@@ -54,7 +54,7 @@ def items_of(case: dict[str, Any]) -> list[Row | Watermark]:
 
 
 def aggregate(parameters: dict[str, Any], output: dict[str, str], types: str, **more: Any) -> OperatorHarness:
-    """An Aggregate whose second port gets what is too late."""
+    """Return an Aggregate whose second port gets what is too late."""
     given_: dict[str, Any] = {**parameters, "output": {**FUNCTIONS, **output}}
     keys = dict.fromkeys([*parameters.get("partitionBy", ()), *parameters.get("groupBy", ())])
     result = "".join(f"{key} string, " for key in keys) + f"{PANE}, {types}"
@@ -161,7 +161,7 @@ def shown(items: Sequence[Any], keys: Sequence[str]) -> list[Any]:
 
 @st.composite
 def intervals(draw: st.DrawFn) -> tuple[dict[str, Any], NaiveIntervals]:
-    """The parameters of an Aggregate over intervals, and its account."""
+    """Return the parameters of an Aggregate over intervals, and its account."""
     duration, period = draw(st.integers(1, 12)), draw(st.integers(1, 12))
     offset, discard = draw(st.integers(0, 15)), draw(st.sampled_from([0, 1, 4, 30]))
     by_pane = draw(st.booleans())
@@ -183,7 +183,7 @@ def intervals(draw: st.DrawFn) -> tuple[dict[str, Any], NaiveIntervals]:
 
 @st.composite
 def sessions(draw: st.DrawFn) -> tuple[dict[str, Any], NaiveSessions]:
-    """The parameters of an Aggregate over sessions, and its account."""
+    """Return the parameters of an Aggregate over sessions, and its account."""
     gap, discard = draw(st.integers(1, 8)), draw(st.sampled_from([0, 1, 4, 30]))
     refinement = draw(st.sampled_from(["accumulating", "discarding", "retracting"]))
     parameters, keys = draw(grouped(f"session, gap({gap / 1000}), discardAge({discard / 1000})"))
@@ -196,7 +196,7 @@ def sessions(draw: st.DrawFn) -> tuple[dict[str, Any], NaiveSessions]:
 
 @st.composite
 def grouped(draw: st.DrawFn, window: str) -> tuple[dict[str, Any], tuple[list[int], list[int]]]:
-    """The parameters with partitions and groups, and the positions of their attributes."""
+    """Return the parameters with partitions and groups, and the positions of their attributes."""
     partitioned, by_group = draw(st.booleans()), draw(st.booleans())
     parameters: dict[str, Any] = {"window": window}
     if partitioned:

@@ -39,7 +39,7 @@ class Trial:
     count: int = 0
 
     def enter(self, items: list[Any]) -> list[tuple[int, int]]:
-        """The watermarks behind items, each with the number of tuples in front of it."""
+        """Return the watermarks behind items, each with the number of tuples in front of it."""
         found: list[tuple[int, int]] = []
         tuples: list[tuple[str, int]] = []
         for item in [*items, None]:

@@ -32,7 +32,7 @@ def bench(within: tuple[float, float] = (0.0, 10.0), outputs: Sequence[str] = (B
 
 
 def steps(arrivals: list[Arrival]) -> list[Arrival]:
-    """The arrivals with the watermarks that rise, and the end of the streams."""
+    """Return the arrivals with the watermarks that rise, and the end of the streams."""
     kept: list[Arrival] = []
     last = IDLES
     for port, item in [*arrivals, (0, ENDS)]:

@@ -151,11 +151,11 @@ def batches(
 
 
 def parts(kind: pa.DataType) -> list[pa.DataType]:
-    """A type and all that are within it."""
+    """Return a type and all that are within it."""
     inner = [kind.field(i).type for i in range(kind.num_fields)] if pa.types.is_nested(kind) else []
     return [kind, *(part for each in inner for part in parts(each))]
 
 
 def shown(batch: pa.RecordBatch) -> str:
-    """The tuples as a text in which NaN equals itself and -0.0 does not equal 0.0."""
+    """Return the tuples as a text in which NaN equals itself and -0.0 does not equal 0.0."""
     return repr(batch.to_pylist())

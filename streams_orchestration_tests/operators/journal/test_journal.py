@@ -23,7 +23,7 @@ LIMIT = 1 << 20
 
 
 def arrivals(*sizes: int, first: int = 1) -> list[Arrival]:
-    """One arrival of so many messages for each size; the messages are their numbers."""
+    """Return one arrival of so many messages for each size; the messages are their numbers."""
     made: list[Arrival] = []
     for size in sizes:
         made.append(Arrival([b"%d" % number for number in range(first, first + size)], "s", 5.0))

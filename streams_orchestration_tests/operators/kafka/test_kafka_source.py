@@ -240,7 +240,7 @@ def test_bad_messages_go_to_the_second_port(kafka: Broker, tmp_path: Path):
 
 
 def emptied(kafka: Broker) -> str:
-    """A topic whose first ten messages are gone."""
+    """Return a topic whose first ten messages are gone."""
     from confluent_kafka import TopicPartition
 
     topic = filled(kafka, 20)

@@ -53,7 +53,7 @@ def source(brokers: str, directory: Path, **parameters: Any) -> Bench:
 
 
 def between(first: Offset, last: Offset) -> list[tuple[int, int, int]]:
-    """The tuples of all messages from one offset of the source to another one."""
+    """Return the tuples of all messages from one offset of the source to another one."""
     begin, end = (Positions.of(offset).next for offset in (first, last))
     places = [
         (number, at)

@@ -223,7 +223,7 @@ class RestIceberg(Iceberg):
         return self.server.properties(self.port)
 
     def _loaded(self) -> Any:
-        """The catalog, without a proxy."""
+        """Return the catalog, without a proxy."""
         properties = self.server.properties()
         return load_catalog("default", **{name: resolved(value, name) for name, value in properties.items()})
 

@@ -177,7 +177,7 @@ def test_a_server_that_is_away_at_the_start_holds_up(tmp_path: Path, kind: str):
 
 
 def failing(method: Callable[..., Any], calls: set[int]) -> Callable[..., Any]:
-    """A method that finds its server away at some calls."""
+    """Return a method that finds its server away at some calls."""
     count = [0]
 
     def call(*arguments: Any) -> Any:

@@ -36,7 +36,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def reflected(connection: Connection) -> list[Table]:
-    """The tables that are there, whatever their revision."""
+    """Return the tables that are there, whatever their revision."""
     metadata = MetaData()
     metadata.reflect(connection, only=[name for name in inspect(connection).get_table_names() if name != VERSION_TABLE])
     return metadata.sorted_tables
@@ -52,7 +52,7 @@ def value(column: Any) -> Any:
 
 
 def filled(catalog: Catalog) -> dict[str, dict[str, Any]]:
-    """A row in every table."""
+    """Return a row in every table."""
     with catalog.write() as connection:
         rows = {table.name: {c.name: value(c) for c in table.columns} for table in reflected(connection)}
         for table in reflected(connection):

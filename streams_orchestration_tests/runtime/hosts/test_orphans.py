@@ -81,7 +81,7 @@ class FakeLauncher:
         return next(child.pid for start, child in reversed(self.started) if start.host == number)
 
     def families(self, home: Home) -> dict[int, tuple[ProcessIdentity, ...]]:
-        """The processes of every host, written down as a host does it."""
+        """Return the processes of every host, written down as a host does it."""
         families = {}
         for start, child in self.started:
             families[start.host] = family(child.pid)

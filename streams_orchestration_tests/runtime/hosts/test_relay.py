@@ -36,7 +36,7 @@ def relay(tmp_path: Path) -> PlannerNotifier:
 
 
 def notified(directory: Path) -> set[int]:
-    """The PEs that were woken since this was asked last."""
+    """Return the PEs that were woken since this was asked last."""
     files = [directory / str(number) for number in CHAIN]
     woken = {int(file.name) for file in files if file.stat().st_mtime_ns != LONG_AGO[1]}
     for file in files:

@@ -74,7 +74,7 @@ def local(tmp_path: Path) -> LocalApplication:
 
 @contextmanager
 def running_host(local: LocalApplication) -> Iterator[list[str]]:
-    """A host of a PE whose batches the test makes, and what it returned."""
+    """Yield a host of a PE whose batches the test makes, and what it returned."""
     engine = IdleEngine()
     host = Host(local.home, local.name, 0, "mine", engine)
     ended: list[str] = []

@@ -31,11 +31,11 @@ class Place:
         self.agents: dict[str, Agent] = {}
 
     def unregistered(self, name: str, *tags: str) -> Agent:
-        """An agent that has not begun."""
+        """Return an agent that has not begun."""
         return Agent(self.home, Machine(name, tags, 2), Standbys(self.home, name, 0, EngineSettings(), self.hosts))
 
     def registered(self, name: str, *tags: str) -> Agent:
-        """An agent whose machine is there."""
+        """Return an agent whose machine is there."""
         self.agents[name] = agent = self.unregistered(name, *tags)
         agent._register()
         return agent

@@ -186,7 +186,7 @@ def fields(draw: st.DrawFn) -> tuple[list[HostRequirements], list[MachineRow]]:
 
 
 def fewest(requirements: list[HostRequirements], machines: list[MachineRow]) -> int:
-    """The fewest pairs that share a machine, by trying every way."""
+    """Return the fewest pairs that share a machine, by trying every way."""
     ways: list[dict[int, str]] = [{}]
     for required in requirements:
         fit = [each.name for each in machines if set(required.tags) <= set(each.tags)]

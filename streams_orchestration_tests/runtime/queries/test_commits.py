@@ -46,7 +46,7 @@ def local(tmp_path: Path) -> LocalApplication:
 
 
 def content(local: LocalApplication) -> dict[str, list[Any]]:
-    """All of the catalog."""
+    """Return all of the catalog."""
     with local.catalog.read() as connection:
         return {
             table.name: sorted(tuple(row) for row in connection.execute(select(table)).all())

@@ -70,7 +70,7 @@ class Channels:
         return self
 
     def end(self) -> Self:
-        """The end of all streams."""
+        """Return the end of all streams."""
         for replica in self.replicas:
             replica.end()
         return self
@@ -88,12 +88,12 @@ class Channels:
         return rescaled
 
     def routing(self) -> StateRouting:
-        """The splitters in front of it."""
+        """Return the splitters in front of it."""
         feeds = [Feed("hash", tuple(names)) if names else Feed("roundRobin") for names in self.by]
         return StateRouting(tuple((RouteLevel(feed, self.width),) for feed in feeds), self.width)
 
     def take(self) -> list[Row]:
-        """The tuples that were submitted since the last call, in whatever order."""
+        """Return the tuples that were submitted since the last call, in whatever order."""
         rows = self._before + [row for replica in self.replicas for row in replica.rows()]
         self._before = []
         for replica in self.replicas:

@@ -103,7 +103,7 @@ DRAFTS = st.builds(
 
 @functools.cache
 def drafted(directory: Path, application: Application, draft: Draft) -> Compilation:
-    """An application by one of its drafts."""
+    """Return an application by one of its drafts."""
     composites = {"PerKey": _per_key(application, draft)}
     graph = _graph(directory, application, draft)
     if draft.reversed:
@@ -198,7 +198,7 @@ def _sink(name: str, stream: str, place: str, application: Application) -> dict[
 
 
 def results(local: LocalApplication, application: Application) -> dict[str, Counter[tuple[Any, ...]]]:
-    """All rows of every sink, but of those that may come and go."""
+    """Return all rows of every sink, but of those that may come and go."""
     own = ["Totals", *(["Once"] if application.parallel_sinks else [])]
     files = [] if application.sinks == "sql" else own
     files += ["Tails"] * application.tail + ["Row"] * application.row + ["FoursOut"] * application.aggregates
@@ -244,7 +244,7 @@ def _sums(data: list[tuple[Any, ...]]) -> Counter[Any]:
 
 
 def last_counts(local: LocalApplication) -> dict[str, int]:
-    """The last count of every key; they are those of distinct tuples."""
+    """Return the last count of every key; they are those of distinct tuples."""
     last: dict[str, int] = {}
     for key, count in _of_files(local.home.results(local.name) / "Counts"):
         last[key] = max(count, last.get(key, 0))

@@ -32,7 +32,7 @@ TAKEN_BACK = {"number": 0, "pe": 0, "batch": 0, "epoch": 1, "path": "gone", "row
 
 
 def early(directory: Path, **options: Any) -> Compilation:
-    """A region, and behind it a PE outside of regions that reads its stream before epochs are complete."""
+    """Return a region, and behind it a PE outside of regions that reads its stream before epochs are complete."""
     file = write_rows(directory / "rows.parquet", COUNT)
     graph = [
         source("Rows", file, config={"visibility": "read_uncommitted"}),

@@ -55,7 +55,7 @@ OUTSIDE: dict[str, Any] = {"annotations": {"autonomous": True}}
 
 
 def consumers(directory: Path, pes: dict[str, str], condition: str = "n >= 0") -> Compilation:
-    """A region's rows -> outside of it (names of PEs): everything is kept -> sinks."""
+    """Return a region's rows -> outside of it (names of PEs): everything is kept -> sinks."""
 
     def outside(name: str) -> dict[str, Any]:
         return {"config": {"placement": {"partitionColocation": pes[name]}}} | OUTSIDE

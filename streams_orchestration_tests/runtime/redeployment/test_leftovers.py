@@ -22,7 +22,7 @@ def local(tmp_path: Path) -> LocalApplication:
 
 
 def written_state(local: LocalApplication, pe: int) -> Path:
-    """A file as a redeploy writes it before it switches."""
+    """Return a file as a redeploy writes it before it switches."""
     path = local.home.data(local.name) / "states" / f"pe-{pe}" / "g2-b1-o0-12345678.state"
     path.parent.mkdir(parents=True)
     path.touch()

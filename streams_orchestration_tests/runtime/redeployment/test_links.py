@@ -87,7 +87,7 @@ def importing(directory: Path, pads: int, name: str, fusion: int, consistent: bo
 
 
 def counts(local: LocalApplication) -> dict[str, int]:
-    """The last count of every key."""
+    """Return the last count of every key."""
     last: dict[str, int] = {}
     for key, count in published(local.published("Counts")):
         last[key] = max(count, last.get(key, 0))

@@ -45,7 +45,7 @@ def counting(directory: Path, kind: str, state: str = STATE, body: str = "seen++
 
 
 def started(directory: Path, kind: str) -> LocalApplication:
-    """An application in the middle of its rows."""
+    """Return an application in the middle of its rows."""
     local = LocalApplication(Home(directory / "home"), counting(directory, kind), source_limit=4)
     run_some(local, 6)
     return local

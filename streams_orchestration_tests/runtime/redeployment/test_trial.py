@@ -126,7 +126,7 @@ def test_nothing_on_trial_is_visible_until_it_is_decided(local: LocalApplication
 
 
 def trial_epoch(local: LocalApplication) -> int:
-    """The last epoch that is visible."""
+    """Return the last epoch that is visible."""
     with local.catalog.read() as connection:
         return connection.scalar(select(tables.unit.c.shown_epoch)) or 0
 

@@ -117,7 +117,7 @@ def test_event_time_goes_on_where_it_was(tmp_path: Path, turns: int):
 
 
 def clocks_of(local: LocalApplication) -> dict[str, int]:
-    """The watermarks of sources for which others may have to wait."""
+    """Return the watermarks of sources for which others may have to wait."""
     with local.catalog.read() as connection:
         positions = connection.scalars(select(tables.pe.c.position)).all()
     return {name: value for position in positions for name, value in position["clocks"].items()}

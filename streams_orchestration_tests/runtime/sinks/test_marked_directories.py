@@ -68,7 +68,7 @@ def run_some(local: LocalApplication, turns: int = 6) -> None:
 
 
 def directories(local: LocalApplication) -> dict[int, tuple[list[int], bool]]:
-    """Each directory with the numbers of its tuples, and True if it is marked."""
+    """Return each directory with the numbers of its tuples, and True if it is marked."""
     found: dict[int, tuple[list[int], bool]] = {}
     for place in sorted((local.home.results(local.name) / "out").glob("h=*")):
         numbers = [n for part in place.glob("part-*") for n in pq.read_table(part).column("n").to_pylist()]

@@ -30,14 +30,14 @@ pytestmark = pytest.mark.usefixtures("no_hosts")
 
 @functools.cache
 def region(directory: Path) -> Compilation:
-    """One region that is a chain of PEs."""
+    """Return one region that is a chain of PEs."""
     file = write_rows(directory / "rows.parquet", ROWS)
     graph = [source("Rows", file), node("First", "Passing", "Rows"), node("Second", "Passing", "First")]
     return compiled([*graph, sink("Kept", "Second")], fusion="legacy")
 
 
 def waiting_for(local: LocalApplication) -> tuple[dict[str, int], dict[str, int | None]]:
-    """The counter of every unit, by its name, and what it counts."""
+    """Return the counter of every unit, by its name, and what it counts."""
     with local.catalog.read() as connection:
         units = connection.execute(select(tables.unit)).all()
         counted = {

@@ -33,7 +33,7 @@ COUNT = 40
 
 
 def application(directory: Path) -> LocalApplication:
-    """A region over three PEs, the middle one with a state; one epoch is complete."""
+    """Return a region over three PEs, the middle one with a state; one epoch is complete."""
     file = write_rows(directory / "rows.parquet", COUNT)
     local = LocalApplication(Home(directory / "home"), totals(file, fusion="manual", pes=3), 5)
     epoch(local)

@@ -54,7 +54,7 @@ PLAIN: dict[str, Event] = {
 
 
 def event(text: str, record: RegionRecord) -> Event:
-    """An event as a trace writes it."""
+    """Return an event as a trace writes it."""
     if text in PLAIN:
         return PLAIN[text]
     if text == "timer":
@@ -70,7 +70,7 @@ def event(text: str, record: RegionRecord) -> Event:
 
 
 def action_text(action: Any) -> str:
-    """An action as a trace writes it."""
+    """Return an action as a trace writes it."""
     match action:
         case TriggerDrain(sequence):
             return f"triggerDrain({sequence})"

@@ -87,24 +87,24 @@ def enter(connection: Connection, application: str, units: dict[str, list[list[B
 
 
 def at_cut(batches: list[Batch], completed: int) -> list[Batch]:
-    """The batches up to the one that closed an epoch; none where there is no such batch."""
+    """Return the batches up to the one that closed an epoch; none where there is no such batch."""
     closing = [number for number, batch in enumerate(batches) if batch.boundary]
     return batches[: closing[completed - 1] + 1] if 0 < completed <= len(closing) else []
 
 
 def closed(members: list[list[Batch]]) -> list[int]:
-    """The number of epochs that each PE has closed."""
+    """Return the number of epochs that each PE has closed."""
     return [sum(batch.boundary for batch in batches) for batches in members]
 
 
 def written(connection: Connection, application: str, table: Table) -> list[dict[str, Any]]:
-    """The rows of an application that were not taken back; which one it is is left out."""
+    """Return the rows of an application that were not taken back; which one it is is left out."""
     rows = connection.execute(select(table).where(table.c.application == application).order_by(*table.primary_key))
     return [dict(row) | {"application": ""} for row in rows.mappings() if not row.get("retracted")]
 
 
 def standing_at_cut(pe: dict[str, Any], numbers: dict[int, Any]) -> dict[str, Any]:
-    """A PE that has made its batches up to the cut and no more, as a reset leaves it."""
+    """Return a PE that has made its batches up to the cut and no more, as a reset leaves it."""
     last, outputs = pe["batch"], {"outputs": numbers[pe["id"]]}
     back = pe | {"state": "WANTED", "epoch": EPOCH}
     if last < 0:

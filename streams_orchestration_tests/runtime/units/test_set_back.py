@@ -39,7 +39,7 @@ def wait(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 
 def suspected(running: Running) -> list[str]:
-    """The units that a healer resets, which looks closer at what the summary shows."""
+    """Return the units that a healer resets, which looks closer at what the summary shows."""
     if not read_summaries(running.catalog)[running.name].suspected:
         return []
     status = observed_status(running.catalog, running.name)

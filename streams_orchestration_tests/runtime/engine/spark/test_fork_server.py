@@ -114,7 +114,7 @@ def ended(process: psutil.Process) -> None:
 
 
 def signals_of(process: psutil.Process) -> str:
-    """Its state, and which signals it holds back, ignores and catches."""
+    """Return its state, and which signals it holds back, ignores and catches."""
     lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
     return ", ".join(line for line in lines if line.startswith(("State", "PPid", "Sig", "Shd")))
 

@@ -40,7 +40,7 @@ def checkpoint_of(directory: Path, paths: list[str]) -> Path:
 
 
 def batches(last: int) -> list[str]:
-    """The files of a query that has made batches up to `last`, without any stored whole."""
+    """Return the files of a query that has made batches up to `last`, without any stored whole."""
     logs = [f"{log}/{batch}" for log in ("offsets", "commits") for batch in range(last + 1)]
     return [*ALWAYS, *logs, *(f"{STORE}/{batch + 1}_a.changelog" for batch in range(last + 1))]
 

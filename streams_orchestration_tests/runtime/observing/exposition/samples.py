@@ -30,6 +30,6 @@ def value(samples: Samples, name: str, **labels: str) -> float:
 
 
 def made_up(**facts: Any) -> Snapshot:
-    """One application, by the facts of its status."""
+    """Return one application, by the facts of its status."""
     observed = status(**facts)
     return Snapshot(NOW, (Observed(observed, metrics(), failures(observed, NOW)),), (), 10, 100)

@@ -32,7 +32,7 @@ def known(_rows: int) -> tuple[PassageCost, PassageCost]:
 
 
 def readings(tmp_path: Path, **options: Any) -> tuple[LocalApplication, ApplicationMetrics, ApplicationMetrics]:
-    """An application, its metrics after its first batches, and at its end."""
+    """Return an application, its metrics after its first batches, and at its end."""
     application = LocalApplication(
         Home(tmp_path / "home"), totals(write_rows(tmp_path / "in.csv", COUNT), **options), 20
     )
