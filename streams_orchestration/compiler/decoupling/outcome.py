@@ -51,7 +51,7 @@ class Outcome:
 
     @property
     def measured_speedup(self) -> float:
-        """The ratio of the highest possible rates after and before, by processor time; 1 if the latter is 0."""
+        """The highest possible rates after, divided by those before, by processor time; 1 if there were none before."""
         return self.measured_most / self.most_before if self.most_before else 1.0
 
     @property

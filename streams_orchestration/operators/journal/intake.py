@@ -86,7 +86,7 @@ class Intake:
                 await asyncio.sleep(FULL_PAUSE)
 
     def receiving(self, place: str) -> None:
-        """Report that receiving works, and at which address or topic; log the latter if it is new."""
+        """Report that receiving works, and at which address or topic; log a new address or topic."""
         if place != self._place:
             log.info("operator %s: receives at %s", self.operator, place)
         self._place, self._began = place, True

@@ -134,7 +134,7 @@ class DeltaHistory:
     def parts(self, position: TablePosition) -> VersionParts:
         """Return the files of a version: all if `position.whole`, else those that it added.
 
-        In the latter case, the operation of a version that also removed rows is returned with them.
+        With the added files, the operation of a version that also removed rows is returned.
 
         Raises:
             LostVersionsError: the version's log was removed.

@@ -135,7 +135,7 @@ class IcebergHistory:
     def parts(self, position: TablePosition) -> VersionParts:
         """Return the files of a snapshot: all if `position.whole`, else those that it added.
 
-        In the latter case, the operation is returned with them unless it only appends. A rewrite of files adds none.
+        With the added files, the operation is returned unless it only appends. A rewrite of files adds none.
 
         Raises:
             LostVersionsError: the snapshot has expired, or its metadata is gone.

@@ -55,8 +55,8 @@ class LogicOperator(Operator):
     def use(self, logic: LogicProgram) -> None:
         """Set the logic of the operator, and run the initialisers of its variables; see `LogicProgram.begin`.
 
-        The logic runs tuple by tuple, so the operator is no longer pure, gets the tuples between two watermarks, and is
-        told of window marks.
+        The logic runs tuple by tuple, so the operator is no longer pure, gets the tuples between two watermarks, and
+        gets window marks.
         """
         self.logic = logic
         logic.begin()

@@ -112,7 +112,8 @@ def cancel(catalog: Catalog, application: str, timeout: float = STOP_SECONDS) ->
 
     A complete application stays COMPLETED. Hosts finish the batches under way. A host that does not end within
     `timeout` seconds is killed, without data loss; hosts on other machines end by themselves. Processes that hosts have
-    left, and empty directories of pending files, are removed. If a unit has failed for good, OpenLineage is told first.
+    left, and empty directories of pending files, are removed. If a unit has failed for good, that is first reported to
+    OpenLineage.
 
     Raises:
         NotDeployedError: the application is not deployed.

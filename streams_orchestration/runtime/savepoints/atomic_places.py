@@ -271,7 +271,7 @@ def _listed(directory: Path) -> list[Path]:
 
 
 def _may_exist(path: Path) -> bool:
-    """Return True if a path exists or cannot be examined. In the latter case, using the path raises the error."""
+    """Return True if a path exists or cannot be examined. Using a path that cannot be examined raises the error."""
     try:
         return path.exists()
     except OSError:
