@@ -10,7 +10,7 @@ from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys
 from streams_orchestration.orchestration.decisions import DECISION, promised_gain
 from streams_orchestration.orchestration.definition_names import job_name, sensor_name
-from streams_orchestration.orchestration.resource import StreamsResource, under_key
+from streams_orchestration.orchestration.resource import streams_in
 
 GAIN = 1.2
 """Least predicted gain over the running plan at which the sensor requests a run that applies a decision."""
@@ -34,12 +34,10 @@ def gain_sensor(application: str, gain: float, key: str, keys: AssetKeys) -> dg.
         description=f"Applies a decision that promises {application} at least {gain:g} times its present throughput. "
         "State, positions and results are kept; a decision that would lose state is refused.",
         tags={APPLICATION_TAG: application},
+        required_resource_keys={key},
     )
-    @under_key(key)
-    def decoupling_gain(
-        context: dg.SensorEvaluationContext, event: dg.EventLogEntry, streams: StreamsResource
-    ) -> dg.RunRequest | dg.SkipReason:
-        document = streams.artifacts.get(application, DECISION)
+    def decoupling_gain(context: dg.SensorEvaluationContext, event: dg.EventLogEntry) -> dg.RunRequest | dg.SkipReason:
+        document = streams_in(context, key).artifacts.get(application, DECISION)
         if document is None:
             return dg.SkipReason("the decision no longer exists")
         predicted = promised_gain(document)

@@ -19,7 +19,7 @@ from streams_orchestration.orchestration.cut_checks import (
     judge,
 )
 from streams_orchestration.orchestration.remedies import in_dagster
-from streams_orchestration.orchestration.resource import StreamsResource, under_key
+from streams_orchestration.orchestration.resource import streams_in
 from streams_orchestration.orchestration.summaries import check_result
 from streams_orchestration.runtime import api
 
@@ -35,11 +35,11 @@ def deployment_checks(application: str, key: str, keys: AssetKeys) -> dg.AssetCh
         name=f"{application}__deployment_checks",
         specs=[dg.AssetCheckSpec(name, asset=deployment, description=text) for name, text in CHECKS.items()],
         can_subset=True,
+        required_resource_keys={key},
     )
-    @under_key(key)
-    def checks(context: dg.AssetCheckExecutionContext, streams: StreamsResource) -> Iterator[dg.AssetCheckResult]:
+    def checks(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
         wanted = {check.name for check in context.selected_asset_check_keys}
-        home = streams.directory()
+        home = streams_in(context, key).directory()
         if RESTORABLE in wanted:
             api.look_at_cuts(home, application)
         for judgement in judge(api.read_status(home, application), api.now(), api.read_machines(home)):

@@ -1,19 +1,14 @@
-"""Ops that deploy and stop applications. Each one writes the wanted state or waits for it, then ends.
-
-A `patient` op raises RetryRequested while the catalog cannot be used.
-"""
+"""Ops that deploy and stop applications. Each one writes the wanted state or waits for it, then ends."""
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 import functools
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
 
 import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys
+from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.containers import require_lasting
 from streams_orchestration.orchestration.cut_checks import judge
 from streams_orchestration.orchestration.decisions import keep_applied
@@ -25,24 +20,28 @@ from streams_orchestration.orchestration.deployments import (
     status_when_stopped,
 )
 from streams_orchestration.orchestration.epochs import VERSION_TAG
+from streams_orchestration.orchestration.op_parts import (
+    AFTER,
+    NOTHING,
+    NamedOp,
+    application_of,
+    application_step,
+    named_op,
+    op_name,
+)
 from streams_orchestration.orchestration.plan_events import plan_event
 from streams_orchestration.orchestration.previews import put_in_place
 from streams_orchestration.orchestration.progress import deployment_event, deployment_events, news, part_events
-from streams_orchestration.orchestration.readable_errors import readable_errors
-from streams_orchestration.orchestration.resource import StreamsResource, keyed_op
+from streams_orchestration.orchestration.resource import StreamsResource, streams_in
 from streams_orchestration.orchestration.run_events import log_events
 from streams_orchestration.orchestration.summaries import image
 from streams_orchestration.runtime import api
 
-AFTER = {"after": dg.In(dg.Nothing)}
-NOTHING = dg.Out(dg.Nothing)
-STEP_RETRY_SECONDS = 2.0
 SENSOR_GRACE_SECONDS = 0.5
 """Seconds for which the op leaves a failed unit to the sensor before it resets the unit itself."""
 POLL_SECONDS = 0.5
 STOP_TIMEOUT_SECONDS = 60.0
 ENDED = ("COMPLETED", "STOPPED")
-Result = TypeVar("Result")
 
 
 class DeployApplication(dg.Config):
@@ -95,44 +94,6 @@ class CancelApplication(dg.Config):
     timeout: float = Field(default=60.0, gt=0, description="Seconds until every host must have ended.")
 
 
-def retry_later() -> dg.RetryRequested:
-    """Return the request to retry a step twice, `STEP_RETRY_SECONDS` apart, since its failure may pass by itself."""
-    return dg.RetryRequested(max_retries=2, seconds_to_wait=STEP_RETRY_SECONDS)
-
-
-def patient(op: Callable[..., Result]) -> Callable[..., Result]:
-    """Return the op with readable errors, and with retries if the catalog cannot be used.
-
-    The op raises RetryRequested in place of CatalogUnavailableError; see `retry_later`. It raises Failure if the run
-    names no application, and for errors that `readable_errors` rewrites.
-    """
-
-    @functools.wraps(op)
-    def tried(context: dg.OpExecutionContext, *arguments: Any, **named: Any) -> Result:
-        try:
-            with readable_errors(application_of(context)):
-                return op(context, *arguments, **named)
-        except api.CatalogUnavailableError as error:
-            raise retry_later() from error
-
-    return tried
-
-
-def application_of(context: dg.OpExecutionContext) -> str:
-    """Return the name of the application that a step serves, from the tag of its asset, or else of the run.
-
-    Raises:
-        Failure: the step computes no asset, and the run was launched by hand without the tag.
-    """
-    if context.has_assets_def:
-        (asset,) = context.assets_def.specs
-        return asset.tags[APPLICATION_TAG]
-    if APPLICATION_TAG not in context.run.tags:
-        message = f"the run names no application: launch it with the tag {APPLICATION_TAG}=NAME"
-        raise dg.Failure(description=message, allow_retries=False)
-    return context.run.tags[APPLICATION_TAG]
-
-
 def _is_bounded_run(context: dg.OpExecutionContext) -> bool:
     """Return True in the job `APP__available`; the job's name decides, since a run may leave out config values."""
     return context.job_name == job_name(application_of(context), "available")
@@ -155,32 +116,57 @@ def _request(config: DeployApplication, *, bounded: bool) -> "api.Request":
     return api.StartOver(run) if config.fresh else api.GoOn(run)
 
 
-@keyed_op(ins=AFTER, out=NOTHING)
-@patient
-def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication, streams: StreamsResource) -> None:
-    """Write the compiled plan, or with `revert` the previous plan, to the catalog as the wanted plan.
+@functools.cache
+def write_wanted_state(key: str) -> NamedOp:
+    """Return the op that writes the plan to deploy, for applications of the resource of this key."""
 
-    The decoupling decision with which the plan was compiled is stored as the applied one. A bounded run replaces no
-    other plan, and stores no decision.
+    @dg.op(name=op_name("write_wanted_state", key), required_resource_keys={key}, ins=AFTER, out=NOTHING)
+    def write(context: dg.OpExecutionContext, config: DeployApplication) -> None:
+        """Write the compiled plan, or with `revert` the previous plan, to the catalog as the wanted plan.
+
+        The decoupling decision with which the plan was compiled is stored as the applied one. A bounded run replaces
+        no other plan, and stores no decision.
+        """
+        with application_step(context) as application:
+            streams = streams_in(context, key)
+            if config.revert:
+                _write_previous_plan(context, config, application, streams.directory())
+            else:
+                _write_compiled_plan(context, config, application, streams)
+
+    return named_op(write, "write_wanted_state")
+
+
+def _write_previous_plan(
+    context: dg.OpExecutionContext, config: DeployApplication, application: str, home: api.Home
+) -> None:
+    """Write the previous plan to the catalog as the wanted plan.
+
+    Raises:
+        Failure: a value is set that `revert` excludes; or the return was refused.
+        StreamsRuntimeError, OSError: there is no previous plan, or the return to it fails; see `revert_redeploy`.
+    """
+    if config.fresh or config.savepoint:
+        message = "revert restores the previous plan with its state. Leave fresh and savepoint out."
+        raise dg.Failure(description=message, allow_retries=False)
+    put_in_place(context, lambda: api.revert_redeploy(home, application, drop_state=config.drop_state))
+    context.log.info("%s runs with the previous plan again", application)
+
+
+def _write_compiled_plan(
+    context: dg.OpExecutionContext, config: DeployApplication, application: str, streams: StreamsResource
+) -> None:
+    """Write the compiled plan to the catalog as the wanted plan, and store its decision as the applied one.
 
     Raises:
         Failure: a value is set that another one excludes; or the redeploy was refused, or reverted after its trial.
         StagesOutOfStepError: the compiled stages do not belong to one compilation.
         StageMissingError, ApplicationError: a stage was not compiled, is out of step, or found errors.
-        StreamsRuntimeError, OSError: the deployment, or with `revert` the return to the previous plan, is refused or
-            fails.
+        StreamsRuntimeError, OSError: the deployment is refused or fails; see `deploy_compiled`.
     """
-    application, home = application_of(context), streams.directory()
-    if config.revert:
-        if config.fresh or config.savepoint:
-            message = "revert restores the previous plan with its state. Leave fresh and savepoint out."
-            raise dg.Failure(description=message, allow_retries=False)
-        put_in_place(context, lambda: api.revert_redeploy(home, application, drop_state=config.drop_state))
-        context.log.info("%s runs with the previous plan again", application)
-        return
     bounded = _is_bounded_run(context)
     request = _request(config, bounded=bounded)
-    compilation = streams.artifacts.compilation(application)
+    home, compilation = streams.directory(), streams.artifacts.compilation(application)
 
     def deploy() -> Redeployment | None:
         brought = deploy_compiled(home, compilation, request)
@@ -194,78 +180,108 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
         context.log.info("%s: the wanted plan has %d PEs", application, len(compilation.fusion.pes))
 
 
-@keyed_op(ins=AFTER, out=NOTHING)
-@patient
-def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: StreamsResource) -> None:
-    """Stop orphans, and start the missing host processes of the wanted plan. They are detached and outlive the run.
+@functools.cache
+def launch_hosts(key: str) -> NamedOp:
+    """Return the op that launches hosts, for applications of the resource of this key."""
 
-    If machines are registered, their agents start the hosts. The resets that failed units need are taken up, and units
-    of dead hosts are marked as failed. If the application is stopped or complete, no host is started.
+    @dg.op(name=op_name("launch_hosts", key), required_resource_keys={key}, ins=AFTER, out=NOTHING)
+    def launch(context: dg.OpExecutionContext, config: LaunchHosts) -> None:
+        """Stop orphans, and start the missing hosts of the wanted plan. They are detached and outlive the run.
 
-    Raises:
-        Failure: the run may have a container of its own, and no machine is registered; or the run names no application.
-        HostLaunchError, JavaError: a host cannot be started on this machine.
-        NotDeployedError, OtherVersionError, StreamsRuntimeError: the plan was removed or replaced, or is of another
-            version.
+        If machines are registered, their agents start the hosts. The resets that failed units need are taken up, and
+        units of dead hosts are marked as failed. If the application is stopped or complete, no host is started.
+
+        Raises:
+            Failure: the run may have a container of its own, and no machine is registered.
+            HostLaunchError, JavaError: a host cannot be started on this machine.
+            NotDeployedError, OtherVersionError, StreamsRuntimeError: the plan was removed or replaced, or is of another
+                version.
+        """
+        with application_step(context) as application:
+            home = streams_in(context, key).directory()
+            require_lasting(context, application, home)
+            catalog = api.open_catalog(home, application)
+            _stop_orphans(context, catalog, application)
+            hosts = api.launch(catalog, application, asked_at=config.asked_at)
+            context.log.info("launched hosts: %s", "; ".join(hosts) or "none, since all run")
+
+    return named_op(launch, "launch_hosts")
+
+
+@functools.cache
+def await_heartbeats(key: str, keys: AssetKeys, application: str) -> NamedOp:
+    """Return the op that waits for the heartbeats of an application.
+
+    Args:
+        key: the key of the resource.
+        keys: the keys of the application's assets.
+        application: the application's name.
     """
-    application, home = application_of(context), streams.directory()
-    require_lasting(context, application, home)
-    catalog = api.open_catalog(home, application)
-    _stop_orphans(context, catalog)
-    hosts = api.launch(catalog, application, asked_at=config.asked_at)
-    context.log.info("launched hosts: %s", "; ".join(hosts) or "none, since all run")
+
+    @dg.op(name=op_name("await_heartbeats", key, application), required_resource_keys={key}, ins=AFTER, out=NOTHING)
+    def wait(context: dg.OpExecutionContext, config: AwaitHeartbeats) -> None:
+        """Wait until every PE works, and record the application's status on its assets.
+
+        In the job `APP__available`, wait instead until the application has processed all available data, and stop it.
+
+        Raises:
+            HostLaunchError: not every PE works in time.
+            Failure: the data was not processed.
+            NotDeployedError: the application is not deployed.
+        """
+        with application_step(context):
+            home = streams_in(context, key).directory()
+            if _is_bounded_run(context):
+                status = _await_taken(home, application, config.taken)
+            else:
+                status = _await_running(context, home, application, config.timeout)
+            record_status(context, keys, home, status)
+
+    return named_op(wait, "await_heartbeats")
 
 
-@keyed_op(ins=AFTER, out=NOTHING)
-@patient
-def await_heartbeats(
-    context: dg.OpExecutionContext, config: AwaitHeartbeats, streams: StreamsResource, keys: AssetKeys
-) -> None:
-    """Wait until every PE works, and record the application's status on its assets.
-
-    In the job `APP__available`, wait instead until the application has processed all available data, and stop it.
+def _await_running(
+    context: dg.OpExecutionContext, home: api.Home, application: str, timeout: float
+) -> api.ApplicationStatus:
+    """Wait until every PE works, and return the status; a terminated run logs that the application continues.
 
     Raises:
         HostLaunchError: not every PE works in time.
-        Failure: the data was not processed, see `_await_taken`; or the run names no application.
     """
-    application = application_of(context)
-    if _is_bounded_run(context):
-        record_status(context, keys, streams.directory(), _await_taken(streams.directory(), application, config.taken))
-        return
     try:
-        status = status_when_running(streams.directory(), application, config.timeout)
+        return status_when_running(home, application, timeout)
     except dg.DagsterExecutionInterruptedError:
-        context.log.warning(
-            "the run was terminated; %s continues, job %s stops it",
-            application,
-            job_name(application, "cancel"),
-        )
+        cancel = job_name(application, "cancel")
+        context.log.warning("the run was terminated; %s continues, job %s stops it", application, cancel)
         raise
-    record_status(context, keys, streams.directory(), status)
 
 
-@keyed_op(out=NOTHING)
-@patient
-def stop_hosts(
-    context: dg.OpExecutionContext, config: CancelApplication, streams: StreamsResource, keys: AssetKeys
-) -> None:
-    """Stop the application and its orphans, and record its status on its assets.
+@functools.cache
+def stop_hosts(key: str, keys: AssetKeys, application: str) -> NamedOp:
+    """Return the op that stops an application.
 
-    Its committed state is kept; if it is deployed again, it continues from there. Hosts that have not ended in time are
-    killed.
-
-    Raises:
-        NotDeployedError: the application is not deployed.
-        Failure: the run names no application.
+    Args:
+        key: the key of the resource.
+        keys: the keys of the application's assets.
+        application: the application's name.
     """
-    _stop_orphans(context, api.Catalog(streams.directory()))
-    record_status(
-        context,
-        keys,
-        streams.directory(),
-        status_when_stopped(streams.directory(), application_of(context), config.timeout),
-    )
+
+    @dg.op(name=op_name("stop_hosts", key, application), required_resource_keys={key}, out=NOTHING)
+    def stop(context: dg.OpExecutionContext, config: CancelApplication) -> None:
+        """Stop the application and its orphans, and record its status on its assets.
+
+        Its committed state is kept; if it is deployed again, it continues from there. Hosts that have not ended in
+        time are killed.
+
+        Raises:
+            NotDeployedError: the application is not deployed.
+        """
+        with application_step(context):
+            home = streams_in(context, key).directory()
+            _stop_orphans(context, api.Catalog(home), application)
+            record_status(context, keys, home, status_when_stopped(home, application, config.timeout))
+
+    return named_op(stop, "stop_hosts")
 
 
 def _await_taken(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
@@ -298,8 +314,8 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
     return stopped
 
 
-def _stop_orphans(context: dg.OpExecutionContext, catalog: api.Catalog) -> None:
-    for stopped in api.stop_orphans(catalog, application_of(context)):
+def _stop_orphans(context: dg.OpExecutionContext, catalog: api.Catalog, application: str) -> None:
+    for stopped in api.stop_orphans(catalog, application):
         context.log.warning(str(stopped))
 
 

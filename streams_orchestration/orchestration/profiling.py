@@ -2,8 +2,9 @@
 
 # pyright: reportUnknownMemberType=false
 
-# Dagster reads the annotations of configs and resources here, so they may not be turned into text.
+# Dagster reads the annotations of configs here, so they may not be turned into text.
 
+import functools
 import json
 import time
 from collections.abc import Mapping
@@ -30,13 +31,13 @@ from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.deployments import deployed_fusion
 from streams_orchestration.orchestration.epochs import VERSION_TAG
 from streams_orchestration.orchestration.jobs import PROFILING_POOL, PROFILING_TAGS, job_tags
-from streams_orchestration.orchestration.ops import AFTER, NOTHING, application_of
+from streams_orchestration.orchestration.op_parts import AFTER, NOTHING, NamedOp, named_op, op_name
 from streams_orchestration.orchestration.profile_summaries import (
     decision_metadata,
     outcome_metadata,
     profile_metadata,
 )
-from streams_orchestration.orchestration.resource import StreamsResource, keyed_op
+from streams_orchestration.orchestration.resource import StreamsResource, streams_in
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.orchestration.versions import content_version
 from streams_orchestration.runtime import api
@@ -98,24 +99,60 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
     ]
 
 
-@keyed_op(out=NOTHING, pool=PROFILING_POOL)
-def measure(context: dg.OpExecutionContext, config: ProfileOptions, streams: StreamsResource, keys: AssetKeys) -> None:
-    """Measure the running application, and store and record its profile.
+@functools.cache
+def measure(key: str, keys: AssetKeys, application: str) -> NamedOp:
+    """Return the op that measures an application.
 
-    Raises:
-        StreamsRuntimeError: the application does not run, or carried no tuples; see `api.measure`.
+    Args:
+        key: the key of the resource.
+        keys: the keys of the application's assets.
+        application: the application's name.
     """
-    application = application_of(context)
-    measurement = api.measure(streams.directory(), application, config.seconds, _pause)
-    for remark in measurement.remarks:
-        context.log.warning("%s: %s", application, remark)
-    document = mapping_of(measurement.profile)
-    path = streams.artifacts.put(application, PROFILE, document)
-    context.log_event(_made(keys.of(application, PROFILE), document, profile_metadata(measurement, path)))
+    name = op_name("measure", key, application)
+
+    @dg.op(name=name, required_resource_keys={key}, out=NOTHING, pool=PROFILING_POOL)
+    def op(context: dg.OpExecutionContext, config: ProfileOptions) -> None:
+        """Measure the running application, and store and record its profile.
+
+        Raises:
+            StreamsRuntimeError: the application does not run, or carried no tuples; see `api.measure`.
+        """
+        streams = streams_in(context, key)
+        measurement = api.measure(streams.directory(), application, config.seconds, _pause)
+        for remark in measurement.remarks:
+            context.log.warning("%s: %s", application, remark)
+        document = mapping_of(measurement.profile)
+        path = streams.artifacts.put(application, PROFILE, document)
+        context.log_event(_made(keys.of(application, PROFILE), document, profile_metadata(measurement, path)))
+
+    return named_op(op, "measure")
 
 
-@keyed_op(ins=AFTER, out=NOTHING)
-def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: StreamsResource, keys: AssetKeys) -> None:
+@functools.cache
+def decide(key: str, keys: AssetKeys, application: str) -> NamedOp:
+    """Return the op that decides which operators of an application to move.
+
+    Args:
+        key: the key of the resource.
+        keys: the keys of the application's assets.
+        application: the application's name.
+    """
+
+    @dg.op(name=op_name("decide", key, application), required_resource_keys={key}, ins=AFTER, out=NOTHING)
+    def op(context: dg.OpExecutionContext, config: DecisionOptions) -> None:
+        """Decide from the last profile which operators to move to PEs of their own, and store the decision."""
+        _decide(context, config, streams_in(context, key), keys, application)
+
+    return named_op(op, "decide")
+
+
+def _decide(
+    context: dg.OpExecutionContext,
+    config: DecisionOptions,
+    streams: StreamsResource,
+    keys: AssetKeys,
+    application: str,
+) -> None:
     """Decide from the last profile which operators to move to PEs of their own, and store and record the decision.
 
     Raises:
@@ -127,7 +164,7 @@ def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: Str
     from streams_orchestration.compiler.decoupling.application_decision import decide as decision_of
     from streams_orchestration.compiler.decoupling.decision_document import decision_document
 
-    application, store = application_of(context), streams.artifacts
+    store = streams.artifacts
     profile = _stored_profile(store, application)
     done = _undecoupled(store, application)
     plan = need(done.logical), need(done.physical), need(done.fusion)
@@ -146,32 +183,44 @@ def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: Str
     context.log_event(_made(keys.of(application, DECISION), document, metadata))
 
 
-@keyed_op(ins=AFTER, out=NOTHING)
-def compare(context: dg.OpExecutionContext, streams: StreamsResource, keys: AssetKeys) -> None:
-    """Compare the decision that was applied last with the last profile, and record the outcome.
+@functools.cache
+def compare(key: str, keys: AssetKeys, application: str) -> NamedOp:
+    """Return the op that compares the last prediction for an application with its profile.
 
-    Nothing is recorded if no decision was applied, or if the application does not run with it.
-
-    Raises:
-        StageMissingError: the application was not profiled.
-        NotDeployedError, OtherVersionError: a decision was applied, and the application is not deployed, or another
-            version of the product deployed it.
-        ApplicationError: the stored profile or decision is not valid, or the profile has no costs.
-        OutcomesError: the stored comparisons cannot be read or written.
+    Args:
+        key: the key of the resource.
+        keys: the keys of the application's assets.
+        application: the application's name.
     """
-    application, home = application_of(context), streams.directory()
-    applied = streams.artifacts.get(application, APPLIED)
-    profile = _stored_profile(streams.artifacts, application)
-    outcome = (
-        api.outcome_of(api.deployed_compilation(home, application), profile, applied) if applied is not None else None
-    )
-    if outcome is None:
-        context.log.info(
-            "%s runs without a decoupling decision of its assets, so there is nothing to compare", application
-        )
-        return
-    path, kept = api.keep_outcome(home, application, outcome, api.now())
-    context.log_event(_made(keys.of(application, OUTCOME), kept, outcome_metadata(outcome, kept, path)))
+
+    @dg.op(name=op_name("compare", key, application), required_resource_keys={key}, ins=AFTER, out=NOTHING)
+    def op(context: dg.OpExecutionContext) -> None:
+        """Compare the decision that was applied last with the last profile, and record the outcome.
+
+        Nothing is recorded if no decision was applied, or if the application does not run with it.
+
+        Raises:
+            StageMissingError: the application was not profiled.
+            NotDeployedError, OtherVersionError: a decision was applied, and the application is not deployed, or
+                another version of the product deployed it.
+            ApplicationError: the stored profile or decision is not valid, or the profile has no costs.
+            OutcomesError: the stored comparisons cannot be read or written.
+        """
+        streams = streams_in(context, key)
+        home, store = streams.directory(), streams.artifacts
+        applied, profile = store.get(application, APPLIED), _stored_profile(store, application)
+        if applied is None:
+            outcome = None
+        else:
+            outcome = api.outcome_of(api.deployed_compilation(home, application), profile, applied)
+        if outcome is None:
+            what = "runs without a decoupling decision of its assets, so there is nothing to compare"
+            context.log.info("%s %s", application, what)
+            return
+        path, kept = api.keep_outcome(home, application, outcome, api.now())
+        context.log_event(_made(keys.of(application, OUTCOME), kept, outcome_metadata(outcome, kept, path)))
+
+    return named_op(op, "compare")
 
 
 def profile_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:

@@ -17,7 +17,7 @@ from streams_orchestration.orchestration.definition_names import job_name, senso
 from streams_orchestration.orchestration.profiling import PROFILE
 from streams_orchestration.orchestration.region_widths import NewWidth, Rescaling, region_loads, width_change
 from streams_orchestration.orchestration.reset_runs import UNDER_WAY
-from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, streams_in
 from streams_orchestration.orchestration.settings import CompileOptions, Width
 from streams_orchestration.runtime import api
 
@@ -52,11 +52,12 @@ def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY)
         f"more than {policy.target:g} processors, or less than {policy.low:g}, by its last profile. "
         f"It makes one change at a time, at least {policy.pause:g} s apart; state, positions and results are kept.",
         tags={APPLICATION_TAG: application},
+        required_resource_keys={key},
     )
-    @under_key(key)
-    def rescale(context: dg.SensorEvaluationContext, streams: StreamsResource) -> dg.SensorResult | dg.SkipReason:
+    def rescale(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         now = api.now()
         cursor = _cursor(context.cursor)
+        streams = streams_in(context, key)
         home = streams.directory()
         try:
             profile = _profile(streams.artifacts, application, cursor, now)

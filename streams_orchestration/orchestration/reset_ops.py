@@ -1,9 +1,7 @@
-"""Ops that reset units: they begin a reset, wait until the units work again, and record that they do.
+"""Ops that reset units: they begin a reset, wait until the units work again, and record that they do."""
 
-A `patient` op raises RetryRequested while the catalog cannot be used.
-"""
-
-# Dagster reads the annotations of configs and resources here, so they may not be turned into text.
+# Dagster reads the annotations of configs here, so they may not be turned into text.
+import functools
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -13,17 +11,19 @@ from pydantic import Field
 
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.containers import require_lasting
-from streams_orchestration.orchestration.ops import (
+from streams_orchestration.orchestration.op_parts import (
     AFTER,
     NOTHING,
-    AwaitHeartbeats,
+    NamedOp,
     application_of,
-    patient,
-    record_status,
+    application_step,
+    named_op,
+    op_name,
     retry_later,
 )
+from streams_orchestration.orchestration.ops import AwaitHeartbeats, record_status
 from streams_orchestration.orchestration.readable_errors import readable_errors
-from streams_orchestration.orchestration.resource import StreamsResource, keyed_op
+from streams_orchestration.orchestration.resource import streams_in
 from streams_orchestration.orchestration.timeline import draw_timeline
 from streams_orchestration.runtime import api
 
@@ -54,26 +54,27 @@ Units = dict[str, int | None]
 """Unit to reset -> the generation in which it failed; None if the request did not name a generation."""
 
 
-@keyed_op(out=dg.Out(dg.Nothing, is_required=False, description="Missing if no reset has begun."))
-def claim(context: dg.OpExecutionContext, config: ResetUnit, streams: StreamsResource) -> Iterator[dg.Output[None]]:
-    """Begin the reset of consistent regions or autonomous PEs, unless another process has begun the reset.
+@functools.cache
+def claim(key: str) -> NamedOp:
+    """Return the op that begins resets, for applications of the resource of this key."""
+    begun = dg.Out(dg.Nothing, is_required=False, description="Missing if no reset has begun.")
 
-    If the config names the failed generation, the op may be repeated, and it looks for the cause. If the cause is
-    gone - the unit was reset and works, or its application was stopped, completed or deployed again - the steps after
-    this one are skipped, and the log says why. Otherwise the run is tagged with the units.
+    @dg.op(name=op_name("claim", key), required_resource_keys={key}, out=begun)
+    def begin(context: dg.OpExecutionContext, config: ResetUnit) -> Iterator[dg.Output[None]]:
+        """Begin the reset of consistent regions or autonomous PEs, unless another process has begun the reset.
 
-    Raises:
-        RetryRequested: the catalog or a host may be usable later.
-        CommitUnknownError: it is unknown whether a reset has begun, and the config does not name the failed generation.
-        Failure: the run may have a container of its own, and no machine is registered; or the run names no application.
-        NothingFailedError: the config names no unit, and no unit has failed.
-        StreamsRuntimeError: a unit cannot be reset; see `reset`.
-    """
-    with readable_errors(application_of(context)):
-        units = _claimed(context, config, streams.directory())
-    if units:
-        context.instance.add_run_tags(context.run_id, {CLAIMED_TAG: json.dumps(units)})
-        yield dg.Output(None)
+        If the config names the failed generation, the op may be repeated, and it looks for the cause. If the cause is
+        gone - the unit was reset and works, or its application was stopped, completed or deployed again - the steps
+        after this one are skipped, and the log says why. Otherwise the run is tagged with the units.
+        """
+        application = application_of(context)
+        with readable_errors(application):
+            units = _claimed(context, config, streams_in(context, key).directory(), application)
+        if units:
+            context.instance.add_run_tags(context.run_id, {CLAIMED_TAG: json.dumps(units)})
+            yield dg.Output(None)
+
+    return named_op(begin, "claim")
 
 
 def _units_of(context: dg.OpExecutionContext) -> Units:
@@ -90,7 +91,7 @@ def _units_of(context: dg.OpExecutionContext) -> Units:
     return json.loads(claimed)
 
 
-def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home) -> Units:
+def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home, application: str) -> Units:
     """Begin the requested resets, and return the units; none, with the reason in the log, if their cause is gone.
 
     The cause is looked for only if the config names the failed generation; see `_past`. Only then may the call be
@@ -99,12 +100,10 @@ def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home) 
     Raises:
         RetryRequested: the catalog or a host may be usable later.
         CommitUnknownError: it is unknown whether a reset has begun, and the config does not name the failed generation.
-        Failure: the run may have a container of its own and no machine is registered, or it does not name an
-            application.
+        Failure: the run may have a container of its own, and no machine is registered.
         NothingFailedError: the config names no unit, and no unit has failed.
         StreamsRuntimeError: a unit cannot be reset; see `reset`.
     """
-    application = application_of(context)
     try:
         require_lasting(context, application, home)
         gone = _past(home, application, config)
@@ -148,23 +147,30 @@ def _past(home: api.Home, application: str, config: ResetUnit) -> str | None:
     return None
 
 
-@keyed_op(ins=AFTER, out=NOTHING)
-@patient
-def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams: StreamsResource) -> None:
-    """Wait until every PE of the units works again.
+@functools.cache
+def await_unit(key: str) -> NamedOp:
+    """Return the op that waits for units which are reset, for applications of the resource of this key."""
 
-    A unit that recovered and has failed again is not waited for, since the new failure has a run of its own. If the
-    host of a unit is gone, for example with its machine, and no other process resets the unit, this op resets it again.
+    @dg.op(name=op_name("await_unit", key), required_resource_keys={key}, ins=AFTER, out=NOTHING)
+    def wait(context: dg.OpExecutionContext, config: AwaitHeartbeats) -> None:
+        """Wait until every PE of the units works again.
 
-    Raises:
-        HostLaunchError: a unit does not work after the timeout, which counts for each, or needs another reset.
-        Failure: the run does not have the tag of `claim`, or names no application.
-        NotDeployedError: the application is not deployed.
-        JavaError, OtherVersionError, StreamsRuntimeError: the unit cannot be reset, or was removed meanwhile.
-    """
-    application, home = application_of(context), streams.directory()
-    for unit, failed in _units_of(context).items():
-        await_reset(home, application, unit, failed, config.timeout, context.log.info)
+        A unit that recovered and has failed again is not waited for, since the new failure has a run of its own. If
+        the host of a unit is gone, for example with its machine, and no other process resets the unit, this op resets
+        it again.
+
+        Raises:
+            Failure: the run does not have the tag of `claim`.
+            HostLaunchError: a unit does not work after the timeout, or needs another reset.
+            NotDeployedError, JavaError, OtherVersionError, StreamsRuntimeError: a unit cannot be reset, or was removed
+                meanwhile.
+        """
+        with application_step(context) as application:
+            home = streams_in(context, key).directory()
+            for unit, failed in _units_of(context).items():
+                await_reset(home, application, unit, failed, config.timeout, context.log.info)
+
+    return named_op(wait, "await_unit")
 
 
 def await_reset(
@@ -199,18 +205,29 @@ def await_reset(
             return
 
 
-@keyed_op(ins=AFTER, out=NOTHING)
-@patient
-def record(context: dg.OpExecutionContext, streams: StreamsResource, keys: AssetKeys) -> None:
-    """Record the status of the application on its assets, with a drawing of the timeline of its resets.
+@functools.cache
+def record(key: str, keys: AssetKeys, application: str = "") -> NamedOp:
+    """Return the op that records the status of an application which was reset.
 
-    Raises:
-        Failure: the run does not have the tag of `claim`, or names no application.
-        NotDeployedError: the application is not deployed.
+    Args:
+        key: the key of the resource.
+        keys: the keys of the application's assets.
+        application: the application's name; empty if the tag of the run names the application.
     """
-    application, home = application_of(context), streams.directory()
-    status = api.read_status(home, application)
-    context.log.info("%s: works again, from its last cut", ", ".join(_units_of(context)))
-    record_status(
-        context, keys, home, status, timeline=draw_timeline(status, api.read_cuts(home, application), api.now())
-    )
+
+    @dg.op(name=op_name("record", key, application), required_resource_keys={key}, ins=AFTER, out=NOTHING)
+    def note(context: dg.OpExecutionContext) -> None:
+        """Record the status of the application on its assets, with a drawing of the timeline of its resets.
+
+        Raises:
+            Failure: the run does not have the tag of `claim`.
+            NotDeployedError: the application is not deployed.
+        """
+        with application_step(context) as name:
+            home = streams_in(context, key).directory()
+            status = api.read_status(home, name)
+            context.log.info("%s: works again, from its last cut", ", ".join(_units_of(context)))
+            timeline = draw_timeline(status, api.read_cuts(home, name), api.now())
+            record_status(context, keys, home, status, timeline)
+
+    return named_op(note, "record")

@@ -2,25 +2,21 @@
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # Dagster reads the annotations of resources here, so they may not be turned into text.
-import functools
 import hashlib
-import inspect
 import os
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol
 
 import dagster as dg
 from pydantic import ConfigDict, Field, field_validator
 
 from streams_orchestration.orchestration.artifacts import ArtifactStore
-from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.runtime import api
 
 RESOURCE_KEY = "streams"
-"""The key of the usual state directory's resource, and the parameter in which functions take a resource of any key."""
+"""The key of the usual state directory's resource."""
 VARIABLES = {
     "catalog": api.CATALOG,
     "storage": api.STORAGE,
@@ -30,7 +26,6 @@ VARIABLES = {
     "spark_conf": api.SPARK_CONF,
 }
 """Setting of the resource -> the environment variable that it replaces."""
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class VariableMissingError(api.StreamsRuntimeError):
@@ -138,76 +133,18 @@ def resource_of(place: HomeLike) -> StreamsResource:
     return _KNOWN.setdefault(identity, place)
 
 
-def under_key(key: str) -> Callable[[Function], Function]:
-    """Return a decorator that makes Dagster pass the resource of this key as a function's parameter `streams`.
+class _WithResources(Protocol):
+    """A context in which Dagster runs an op, an asset, a check, a sensor or a schedule."""
 
-    Dagster finds a resource by the parameter's name, so the decorator shows Dagster the parameter under the key's name.
-    """
-
-    def rename(function: Function) -> Function:
-        if key == RESOURCE_KEY:
-            return function
-        signature = inspect.signature(function)
-
-        def given(named: dict[str, Any]) -> dict[str, Any]:
-            return {RESOURCE_KEY if name == key else name: value for name, value in named.items()}
-
-        @functools.wraps(function)
-        def called(*arguments: Any, **named: Any) -> Any:
-            return function(*arguments, **given(named))
-
-        @functools.wraps(function)
-        def iterated(*arguments: Any, **named: Any) -> Any:
-            yield from function(*arguments, **given(named))
-
-        renamed = iterated if inspect.isgeneratorfunction(function) else called  # Dagster looks at it, too
-        names = {RESOURCE_KEY: key}
-        parameters = [each.replace(name=names.get(each.name, each.name)) for each in signature.parameters.values()]
-        renamed.__dict__["__signature__"] = signature.replace(parameters=parameters)
-        renamed.__annotations__ = {names.get(name, name): each for name, each in function.__annotations__.items()}
-        return renamed  # pyright: ignore[reportReturnType]
-
-    return rename
+    @property
+    def resources(self) -> object: ...
 
 
-def keyed_op(**settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Callable[..., Any]]]:
-    """Return a decorator that turns a function into a factory of ops, one op for each key of a resource.
-
-    If the function has a parameter `keys`, there is one op for each application too, which gets the keys of the
-    application's assets. In a job the op has the function's name as its alias. The op's own name also has the
-    application and the resource's key, since names of ops must be unique.
-
-    Args:
-        settings: the arguments of `dagster.op`.
-    """
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Callable[..., Any]]:
-        name = function.__name__
-
-        @functools.cache
-        def op_of(key: str, keys: AssetKeys | None = None, application: str = "") -> Callable[..., Any]:
-            prefix = [each for each in (application, "" if key == RESOURCE_KEY else key) if each]
-            define = dg.op(name="__".join([*prefix, name]), **settings)
-            bound = function if keys is None else _with_keys(function, keys)
-            return define(under_key(key)(bound)).alias(name)
-
-        return op_of
-
-    return decorate
-
-
-def _with_keys(function: Callable[..., Any], keys: AssetKeys) -> Callable[..., Any]:
-    """Return the function with its parameter `keys` bound, and hidden from Dagster."""
-
-    @functools.wraps(function)
-    def called(*arguments: Any, **named: Any) -> Any:
-        return function(*arguments, **named, keys=keys)
-
-    signature = inspect.signature(function)
-    parameters = [each for each in signature.parameters.values() if each.name != "keys"]
-    called.__dict__["__signature__"] = signature.replace(parameters=parameters)
-    called.__annotations__ = {name: each for name, each in function.__annotations__.items() if name != "keys"}
-    return called
+def streams_in(context: _WithResources, key: str) -> StreamsResource:
+    """Return the resource of a key; the definition must have the key in its `required_resource_keys`."""
+    resource = getattr(context.resources, key)
+    assert isinstance(resource, StreamsResource)
+    return resource
 
 
 def _name(text: str) -> str:

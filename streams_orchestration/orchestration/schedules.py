@@ -17,7 +17,7 @@ from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.definition_names import Verb, job_name
 from streams_orchestration.orchestration.deployments import deployed_or_compiled_options
-from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, streams_in
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.runtime import api
@@ -29,8 +29,14 @@ _AT_REST = {
 
 
 def _schedule(
-    application: str, verb: Verb, description: str, cron: str, timezone: str | None, job: dg.JobDefinition | None = None
-) -> Callable[[Callable[..., dg.RunRequest | dg.SkipReason]], dg.ScheduleDefinition]:
+    application: str,
+    verb: Verb,
+    description: str,
+    cron: str,
+    timezone: str | None,
+    key: str,
+    job: dg.JobDefinition | None = None,
+) -> Callable[[Callable[[dg.ScheduleEvaluationContext], dg.RunRequest | dg.SkipReason]], dg.ScheduleDefinition]:
     """Return a decorator for a function that decides if the job `APP__VERB` is run; the schedule is off at first.
 
     Args:
@@ -39,6 +45,7 @@ def _schedule(
         description: the description of the schedule.
         cron: the cron expression.
         timezone: the time zone of the expression, an IANA name; UTC by default.
+        key: the key of the resource that the function takes from its context.
         job: the job, where the definitions have it from its schedule only.
     """
     name = job_name(application, verb)
@@ -50,6 +57,7 @@ def _schedule(
         execution_timezone=timezone,
         default_status=dg.DefaultScheduleStatus.STOPPED,
         description=description,
+        required_resource_keys={key},
     )
 
 
@@ -94,11 +102,10 @@ def profile_schedule(
     """
     description = f"Measures {application} and decides which operators to move to PEs of their own."
 
-    @_schedule(application, "profile", description, cron, timezone, job=job)
-    @under_key(key)
-    def profile_what_runs(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
+    @_schedule(application, "profile", description, cron, timezone, key, job)
+    def profile_what_runs(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         try:
-            status = api.read_status(streams.directory(), application)
+            status = api.read_status(streams_in(context, key).directory(), application)
         except api.StreamsRuntimeError as error:
             return dg.SkipReason(str(error))
         if status.state != "RUNNING":
@@ -125,11 +132,10 @@ def available_schedule(
     """
     description = f"Lets {application} process the data that is available, complete the epoch, and stop."
 
-    @_schedule(application, "available", description, cron, timezone)
-    @under_key(key)
-    def take_available(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
+    @_schedule(application, "available", description, cron, timezone, key)
+    def take_available(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         try:
-            status = api.read_status(streams.directory(), application)
+            status = api.read_status(streams_in(context, key).directory(), application)
         except api.NotDeployedError:
             return dg.RunRequest()
         except api.StreamsRuntimeError as error:
@@ -174,9 +180,9 @@ def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None
     """
     description = f"Compiles {source.name} and, if its plan has changed, redeploys it with its state kept."
 
-    @_schedule(source.name, "redeploy", description, cron, timezone)
-    @under_key(source.resource)
-    def redeploy_what_changed(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
+    @_schedule(source.name, "redeploy", description, cron, timezone, source.resource)
+    def redeploy_what_changed(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        streams = streams_in(context, source.resource)
         try:
             reason = _nothing_to_do(source, streams.artifacts, streams.directory())
         except api.StreamsRuntimeError as error:

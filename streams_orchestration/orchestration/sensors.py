@@ -22,7 +22,7 @@ from streams_orchestration.orchestration.progress import progress_events
 from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.reset_ops import ResetUnit
 from streams_orchestration.orchestration.reset_runs import failure_tags, run_under_way
-from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, streams_in
 from streams_orchestration.orchestration.run_events import Event
 from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, look, to_look_at
 from streams_orchestration.runtime import api
@@ -80,10 +80,10 @@ def failed_units_sensor(
         minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Resets the failed units of applications, and records their epochs and results.",
+        required_resource_keys={key},
     )
-    @under_key(key)
-    def failed_units(context: dg.SensorEvaluationContext, streams: StreamsResource) -> dg.SensorResult | dg.SkipReason:
-        cursor, home = Cursor.load(context.cursor), streams.directory()
+    def failed_units(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        cursor, home = Cursor.load(context.cursor), streams_in(context, key).directory()
         if cursor.away:
             try:
                 api.list_applications(home)

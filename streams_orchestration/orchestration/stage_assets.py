@@ -25,7 +25,7 @@ from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, own_
 from streams_orchestration.orchestration.decisions import decided_options
 from streams_orchestration.orchestration.deployments import deployed_or_compiled_options
 from streams_orchestration.orchestration.remedies import in_dagster
-from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, streams_in
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.summaries import Metadata, check_result, diagnostics_table, summarise
 from streams_orchestration.orchestration.versions import code_version, content_version
@@ -255,13 +255,20 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
     Each stage has a definition of its own, since a blocking check in a shared definition would stop the sibling assets
     instead of the downstream ones (dagster#20659).
     """
-    define = dg.multi_asset(name=f"{source.name}__{stage.name}", specs=[spec], check_specs=checks_of(spec.key, stage))
+    define = dg.multi_asset(
+        name=f"{source.name}__{stage.name}",
+        specs=[spec],
+        check_specs=checks_of(spec.key, stage),
+        required_resource_keys={source.resource},
+    )
 
     if stage.inputs:
 
         @define
-        @under_key(source.resource)
-        def compute_next(streams: StreamsResource) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+        def compute_next(
+            context: dg.AssetExecutionContext,
+        ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+            streams = streams_in(context, source.resource)
             deployed = api.deployed_if_readable(streams.directory(), source.name)
             result = compile_stage(source, stage, streams.artifacts, source.defaults, deployed)
             yield from results_of(result, spec.key, stage)
@@ -269,10 +276,10 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
         return compute_next
 
     @define
-    @under_key(source.resource)
     def compute_first(
-        context: dg.AssetExecutionContext, config: CompileOptions, streams: StreamsResource
+        context: dg.AssetExecutionContext, config: CompileOptions
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+        streams = streams_in(context, source.resource)
         store = streams.artifacts
         deployed = api.deployed_if_readable(streams.directory(), source.name)
         options = chosen(context.log, config, source, store, streams.directory())

@@ -11,7 +11,7 @@ from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.deployments import deployed_or_compiled_options, preview_compiled
 from streams_orchestration.orchestration.previews import KEEPS_STATE, problems, redeploy_metadata, severity
 from streams_orchestration.orchestration.remedies import in_dagster
-from streams_orchestration.orchestration.resource import StreamsResource, under_key
+from streams_orchestration.orchestration.resource import streams_in
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.runtime import api
@@ -29,9 +29,10 @@ def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDef
         asset=keys.of(source.name, "deployment"),
         name=KEEPS_STATE,
         description="A redeploy with the present spec and the deployed options would lose no state.",
+        required_resource_keys={source.resource},
     )
-    @under_key(source.resource)
-    def check(streams: StreamsResource) -> dg.AssetCheckResult:
+    def check(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+        streams = streams_in(context, source.resource)
         try:
             spec = in_time(source.spec, lambda: read_application(source.spec))
             home, name = streams.directory(), source.name

@@ -108,6 +108,8 @@ def test_the_schedule_requests_one_run_at_a_time(
     schedule = defs.resolve_schedule_def("demo__available")
     assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
     assert schedule.cron_schedule == quarterly("demo")
-    context = dg.build_schedule_context(resources=dict(defs.resources or {}))
-    result = schedule(context)
-    assert (result.skip_message if isinstance(result, dg.SkipReason) else None) == skipped
+    with dg.DagsterInstance.ephemeral() as instance:
+        context = dg.build_schedule_context(instance=instance, resources=dict(defs.resources or {}))
+        evaluation = schedule.evaluate_tick(context)
+    assert evaluation.skip_message == skipped
+    assert len(evaluation.run_requests or []) == (1 if skipped is None else 0)

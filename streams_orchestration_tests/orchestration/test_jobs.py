@@ -12,7 +12,7 @@ import pytest
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stages import BY_NAME
-from streams_orchestration.orchestration import containers, ops
+from streams_orchestration.orchestration import containers, op_parts
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, StagesOutOfStepError
 from streams_orchestration.orchestration.asset_keys import own_key
@@ -314,7 +314,7 @@ def test_a_reset_shows_the_timeline_and_does_not_count_as_progress(defs: dg.Defi
 def test_a_busy_catalog_is_tried_again_but_nothing_else(
     defs: dg.Definitions, runtime: Runtime, home: Home, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(ops, "STEP_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(op_parts, "STEP_RETRY_SECONDS", 0.01)
     config = {"ops": {"claim": {"config": {"unit": "region-0"}}}}
     cases = (
         (CatalogUnavailableError("locked"), 3, dg.DagsterError, "CatalogUnavailableError: locked"),
@@ -342,7 +342,7 @@ def test_a_reset_looks_for_machines_only_from_a_container_and_tries_again_while_
             raise outages.pop()
         return ("north",)
 
-    monkeypatch.setattr(ops, "STEP_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(op_parts, "STEP_RETRY_SECONDS", 0.01)
     monkeypatch.setattr(runtime, "read_machines", read_machines)
     config = {"ops": {"claim": {"config": {"unit": "region-0"}}}}
     assert run(defs, "demo__reset", config).success
@@ -358,7 +358,7 @@ def test_a_reset_looks_for_machines_only_from_a_container_and_tries_again_while_
 def test_steps_of_a_deployment_are_tried_again_when_the_catalog_is_away(
     defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(ops, "STEP_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(op_parts, "STEP_RETRY_SECONDS", 0.01)
     runtime.error = CatalogUnavailableError("away")
     with pytest.raises(dg.DagsterError, match="CatalogUnavailableError: away"):
         run(defs, "demo__cancel", {"ops": {"stop_hosts": {"config": {"timeout": 5.0}}}})
@@ -380,7 +380,7 @@ def test_a_reset_whose_commit_is_in_doubt_is_repeated_only_if_that_cannot_make_t
     tries: int,
     raised: type[Exception],
 ):
-    monkeypatch.setattr(ops, "STEP_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(op_parts, "STEP_RETRY_SECONDS", 0.01)
     runtime.status = running()
     runtime.refused = "reset"
     runtime.error = CommitUnknownError("there", "the connection is gone")

@@ -21,7 +21,7 @@ from streams_orchestration.model.profile import OperatorProfile, Profile
 from streams_orchestration.model.profile_document import mapping_of
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import ArtifactStore
-from streams_orchestration.orchestration.ops import APPLICATION_TAG
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG
 from streams_orchestration.orchestration.profiling import PROFILE
 from streams_orchestration.orchestration.region_widths import (
     NewWidth,
