@@ -1,4 +1,4 @@
-"""Commands about applications that run. The functions that do the work are loaded when they are called."""
+"""Commands about applications that run. Each one imports the module that does its work when it is called."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from pathlib import Path
 import click
 
 from streams_orchestration.cli.command import command
-from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import (
-    ListenAddress,
-    Moment,
     application_argument,
     document_option,
     drop_state_option,
@@ -24,10 +21,11 @@ from streams_orchestration.cli.options import (
     spec_or_name_argument,
     within_option,
 )
+from streams_orchestration.cli.parameter_types import ListenAddress, Moment
 from streams_orchestration.cli.shell_completion import complete_application, complete_pe, complete_unit
 from streams_orchestration.compiler.option_types import FiniteRange
+from streams_orchestration.compiler.options import GivenOptions
 
-CLI = "streams_orchestration.cli"
 MAX_ROWS = 40
 """Rows of a result that are shown by default."""
 
@@ -52,8 +50,16 @@ MAX_ROWS = 40
     help="Show at most this many rows of a result.",
 )
 @document_option
-@loaded(f"{CLI}.running:run")
-def run() -> None:
+def run(
+    spec: Path,
+    given: GivenOptions,
+    max_rows: int,
+    savepoint: str | None,
+    drop_state: tuple[str, ...],
+    *,
+    fresh: bool,
+    available_now: bool,
+) -> int:
     """Compile an application, run it to its end, show the result.
 
     Ctrl-C stops the application cleanly, and the next run continues there. A region or PE that fails is reset to its
@@ -63,6 +69,9 @@ def run() -> None:
     savepoint. The start is refused if a state does not fit, unless --drop-state allows that state to be lost. Compiler
     options that are left out keep their deployed values, unless --fresh or --from is given.
     """
+    from streams_orchestration.cli import running
+
+    return running.run(spec, given, max_rows, savepoint, drop_state, fresh=fresh, available_now=available_now)
 
 
 @command()
@@ -72,14 +81,16 @@ def run() -> None:
 @from_option
 @drop_state_option
 @document_option
-@loaded(f"{CLI}.deploying:deploy")
-def deploy() -> None:
+def deploy(spec: Path, given: GivenOptions, savepoint: str | None, drop_state: tuple[str, ...], *, fresh: bool) -> int:
     """Compile an application and start it in the background.
 
     With --from the application begins with the state of a savepoint. The start is refused if a state does not fit,
     unless --drop-state allows that state to be lost. Compiler options that are left out keep their deployed values,
     unless --fresh or --from is given.
     """
+    from streams_orchestration.cli import deploying
+
+    return deploying.deploy(spec, given, savepoint, drop_state, fresh=fresh)
 
 
 @command()
@@ -96,8 +107,16 @@ def deploy() -> None:
     "restored."
 )
 @document_option
-@loaded(f"{CLI}.redeploying:redeploy")
-def redeploy() -> None:
+def redeploy(
+    spec: Path | str,
+    given: GivenOptions,
+    drop_state: tuple[str, ...],
+    within: float,
+    *,
+    fresh: bool,
+    dry_run: bool,
+    revert: bool,
+) -> int:
     """Deploy an application again, with its deployed compiler options and the options that are given.
 
     Units that do not change keep running. Changed units stop at their last cut and continue with the new plan:
@@ -106,6 +125,9 @@ def redeploy() -> None:
     redeploy changes them. If the new plan would lose state that --drop-state does not name, nothing is changed and the
     exit status is 1; --dry-run shows that loss.
     """
+    from streams_orchestration.cli import redeploying
+
+    return redeploying.redeploy(spec, given, drop_state, within, fresh=fresh, dry_run=dry_run, revert=revert)
 
 
 @command()
@@ -119,12 +141,14 @@ def redeploy() -> None:
     help="Kill a host that has not ended after this many seconds.",
 )
 @document_option
-@loaded(f"{CLI}.deploying:cancel")
-def cancel() -> None:
+def cancel(application: str, timeout: float) -> int:
     """Stop an application and keep its state.
 
     Deploying or running the application again continues from there.
     """
+    from streams_orchestration.cli import deploying
+
+    return deploying.cancel(application, timeout)
 
 
 @command()
@@ -137,23 +161,27 @@ def cancel() -> None:
 )
 @click.option("--force", is_flag=True, help="Reset a unit even if it has used up its attempts.")
 @document_option
-@loaded(f"{CLI}.deploying:reset")
-def reset() -> None:
+def reset(application: str, unit: str | None, *, force: bool) -> int:
     """Reset failed regions and PEs to their last complete epoch."""
+    from streams_orchestration.cli import deploying
+
+    return deploying.reset(application, unit, force=force)
 
 
 @command()
 @application_argument
 @click.argument("sink")
 @document_option
-@loaded(f"{CLI}.routing:route")
-def route() -> None:
+def route(application: str, sink: str) -> int:
     """Set aside the tuples that the target of a SINK can never take.
 
     One such tuple blocks the delivery of its whole epoch, and every redeploy. When it is set aside, the other tuples of
     the epoch are delivered. The command acts on the epochs that are complete now; for later epochs write
     `onUndeliverable: route` into the spec.
     """
+    from streams_orchestration.cli import routing
+
+    return routing.route(application, sink)
 
 
 @command()
@@ -167,12 +195,14 @@ def route() -> None:
     help="Wait at most this many seconds. [default: without limit]",
 )
 @document_option
-@loaded(f"{CLI}.watermarks:watermark")
-def watermark() -> None:
+def watermark(application: str, sink: str, at_least: float | None, within: float | None) -> int:
     """Show up to which event time the visible outputs of a SINK are complete.
 
     They have all tuples before that time, except late ones. The exit status is 1 if the time is not reached.
     """
+    from streams_orchestration.cli import watermarks
+
+    return watermarks.watermark(application, sink, at_least, within)
 
 
 @command()
@@ -186,21 +216,25 @@ def watermark() -> None:
 )
 @click.option("--watch", is_flag=True, help="Refresh the status every two seconds, until Ctrl-C.")
 @format_option
-@loaded(f"{CLI}.observing:show_status")
-def status() -> None:
+def status(application: str | None, timeline: Path | None, format_: str, *, measured: bool, watch: bool) -> None:
     """Show the status of one application, or an overview of all that are deployed."""
+    from streams_orchestration.cli import observing
+
+    observing.show_status(application, timeline, format_, measured=measured, watch=watch)
 
 
 @command()
 @application_argument
 @click.argument("stream", metavar="STREAM")
 @format_option
-@loaded(f"{CLI}.samples:sample")
-def sample() -> None:
+def sample(application: str, stream: str, format_: str) -> None:
     """Show tuples of the last batch of a stream between PEs.
 
     The application must be deployed with the variable STREAMS_SAMPLES.
     """
+    from streams_orchestration.cli import samples
+
+    samples.sample(application, stream, format_)
 
 
 @command()
@@ -213,12 +247,14 @@ def sample() -> None:
     metavar="SECONDS",
     help="Wait this many seconds before the status is read again.",
 )
-@loaded(f"{CLI}.top.command:top")
-def top() -> None:
+def top(application: str | None, delay: float) -> int:
     """Show running, slow and failed parts of applications, as `htop` does for processes; the key `h` shows all keys.
 
     If standard output or input is not a terminal, the table is written once. On a terminal the extra `top` is needed.
     """
+    from streams_orchestration.cli.top import command as top_command
+
+    return top_command.top(application, delay)
 
 
 @command()
@@ -234,9 +270,11 @@ def top() -> None:
     help="Send the metrics by OpenTelemetry's protocol until Ctrl-C, as the OTEL_... variables say. This needs the "
     "extra `otlp`.",
 )
-@loaded(f"{CLI}.metrics_export:metrics")
-def metrics() -> None:
+def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
     """Write the metrics of all applications in Prometheus' text format, or serve or send them."""
+    from streams_orchestration.cli import metrics_export
+
+    return metrics_export.metrics(serve, otlp=otlp)
 
 
 @command()
@@ -249,9 +287,11 @@ def metrics() -> None:
 )
 @click.option("--follow", "-f", is_flag=True, help="Keep printing new lines as they are written, until Ctrl-C.")
 @format_option
-@loaded(f"{CLI}.logs:logs")
-def logs() -> None:
+def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: bool) -> int:
     """Show the logs of an application's hosts and PEs."""
+    from streams_orchestration.cli import logs as work
+
+    return work.logs(application, pe, lines, format_, follow=follow)
 
 
 @command()
@@ -278,9 +318,11 @@ def logs() -> None:
     help="Compare the measurement with the prediction of this decoupling decision. The application must be deployed "
     "with it.",
 )
-@loaded(f"{CLI}.profiling:measure_profile")
-def profile() -> None:
+def profile(application: str, seconds: float, format_: str | None, output: Path | None, compare: Path | None) -> int:
     """Measure the costs of a running application's operators, streams and PEs.
 
     The option --profile of `streams decouple` and of the commands that compile takes the profile.
     """
+    from streams_orchestration.cli import profiling
+
+    return profiling.measure_profile(application, seconds, format_, output, compare)

@@ -33,13 +33,13 @@ from streams_orchestration.cli.compiler_commands import (
     graph,
     lineage,
 )
-from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.machine_commands import agent, machines
-from streams_orchestration.cli.options import SpecOrApplication, compile_options, document_option
-from streams_orchestration.cli.savepoint_commands import savepoint
-from streams_orchestration.cli.shell_completion import complete_shown
+from streams_orchestration.cli.options import compile_options, document_option
+from streams_orchestration.cli.parameter_types import SpecOrApplication
+from streams_orchestration.cli.savepoint_commands import savepoint_group
+from streams_orchestration.cli.shell_completion import complete_shown, completion
+from streams_orchestration.compiler.options import Options
 
-CLI = "streams_orchestration.cli"
 _COMPLETION_HELP = """Print a script that lets a shell complete commands, options, applications, specs and operators.
 
 \b
@@ -85,9 +85,11 @@ def streams() -> None:
     help="Accept requests for this host name, too, which a proxy in front passes on in the header Host. Requests for "
     "names other than this and localhost are refused.",
 )
-@loaded(f"{CLI}.dagster_ui:ui")
-def ui() -> None:
+def ui(port: int, specs: Path, hosts: tuple[str, ...]) -> int:
     """Serve Dagster's UI and daemon on this machine until Ctrl-C."""
+    from streams_orchestration.cli import dagster_ui
+
+    return dagster_ui.ui(port, specs, hosts)
 
 
 @command()
@@ -110,14 +112,18 @@ def ui() -> None:
 )
 @click.option("--allow-actions", is_flag=True, help="Let the page reset regions and PEs; by default it only reads.")
 @compile_options
-@loaded(f"{CLI}.consoles:console")
-def console() -> None:
+def console(
+    shown: tuple[str | Path, ...], options: Options, host: str, port: int, token: str | None, *, allow_actions: bool
+) -> int:
     """Serve a page that shows running applications and compiled specs, until Ctrl-C.
 
     Without APP all deployed applications are shown. For each SPEC the page shows the decisions of every stage of the
     compiler. Widths and options can be changed there, and plans compared. The compiler options here are for one SPEC;
     without them a deployed application keeps its own. The address is written to standard output.
     """
+    from streams_orchestration.cli import consoles
+
+    return consoles.console(shown, options, host, port, token, allow_actions=allow_actions)
 
 
 @click.group(cls=CommandGroup)
@@ -127,20 +133,24 @@ def catalog() -> None:
 
 @catalog.command()
 @document_option
-@loaded(f"{CLI}.catalogs:show")
-def show() -> None:
+def show() -> int:
     """Show the catalog's place, the revision of its tables, and the applications that are deployed in it."""
+    from streams_orchestration.cli import catalogs
+
+    return catalogs.show()
 
 
 @catalog.command()
 @document_option
-@loaded(f"{CLI}.catalogs:upgrade")
-def upgrade() -> None:
+def upgrade() -> int:
     """Upgrade the catalog to this version of the product, all or nothing; its content is kept.
 
     The upgrade is refused while a host runs, since hosts need the tables as they are. `streams run` and `streams
     deploy` upgrade the catalog, too.
     """
+    from streams_orchestration.cli import catalogs
+
+    return catalogs.upgrade()
 
 
 class _NewName(click.ParamType):
@@ -165,21 +175,24 @@ class _NewName(click.ParamType):
     help="Write the application into this directory. [default: a directory of its name]",
 )
 @document_option
-@loaded(f"{CLI}.initializing:init")
-def init_() -> None:
+def init_(name: str, directory: Path | None, *, python: bool) -> int:
     """Write a new application that runs, with an operator of its own, a test and some data."""
+    from streams_orchestration.cli import initializing
+
+    return initializing.init(name, directory, python=python)
 
 
 @command("completion", help=_COMPLETION_HELP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@loaded(f"{CLI}.shell_completion:completion")
-def completion_() -> None:
+def completion_(shell: str) -> None:
     """Print the completion script of a shell; users see `_COMPLETION_HELP` as its help."""
+    completion(shell)
 
 
 for _command in (
     *(compile_, check, explain, diff, convert, decouple),
-    *(run, deploy, redeploy, savepoint, cancel, reset, route, status, watermark, top, logs, metrics, sample, profile),
+    *(run, deploy, redeploy, savepoint_group, cancel, reset, route),
+    *(status, watermark, top, logs, metrics, sample, profile),
     *(agent, machines),
     *(graph, lineage, console, ui, catalog, init_, completion_),
 ):

@@ -1,13 +1,14 @@
-"""Commands that only compile. The functions that do the work are loaded when they are called."""
+"""Commands that only compile. Each one imports the module that does its work when it is called."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
 
 import click
 
 from streams_orchestration.cli.command import command
-from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import (
-    Spec,
     application_argument,
     compile_options,
     document_option,
@@ -16,10 +17,11 @@ from streams_orchestration.cli.options import (
     spec_argument,
     spec_or_code_argument,
 )
+from streams_orchestration.cli.parameter_types import Spec
 from streams_orchestration.cli.shell_completion import complete_operator, complete_spec
 from streams_orchestration.compiler.option_types import WIDTH, FiniteRange
+from streams_orchestration.compiler.options import Options
 
-CLI = "streams_orchestration.cli"
 _EXPLAIN_HELP = """Explain the compiler's decisions on a part of an application, with the numbers of their rules.
 
 WHAT can be:
@@ -45,9 +47,11 @@ A code alone, in place of SPEC, gives its cause and remedy.
 @compile_options
 @format_option
 @output_option
-@loaded(f"{CLI}.compiling:compile_application")
-def compile_() -> None:
+def compile_(spec: Path, options: Options, format_: str, output: Path | None) -> int:
     """Compile an application and show the plan, without running anything."""
+    from streams_orchestration.cli import compiling
+
+    return compiling.compile_application(spec, options, format_, output)
 
 
 @command()
@@ -55,8 +59,7 @@ def compile_() -> None:
 @compile_options
 @click.option("--queries", is_flag=True, help="Let Spark analyse the queries, too. This needs Java and some seconds.")
 @document_option
-@loaded(f"{CLI}.checking:check")
-def check() -> None:
+def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
     """Check that applications can run here, without running them, for example in CI.
 
     All errors are reported at once: the errors that `compile` reports, and the errors that `run` would find before it
@@ -64,6 +67,9 @@ def check() -> None:
     1 if any SPEC has errors. Deployed applications are not looked at; `streams redeploy SPEC --dry-run` compares with
     them.
     """
+    from streams_orchestration.cli import checking
+
+    return checking.check(specs, options, queries=queries)
 
 
 @command(help=_EXPLAIN_HELP)
@@ -72,9 +78,11 @@ def check() -> None:
 @compile_options
 @format_option
 @output_option
-@loaded(f"{CLI}.explaining:explain_part")
-def explain() -> None:
+def explain(spec: Path | str, what: tuple[str, ...], options: Options, format_: str, output: Path | None) -> None:
     """Explain one decision of the compiler; users see `_EXPLAIN_HELP` as its help."""
+    from streams_orchestration.cli import explaining
+
+    explaining.explain_part(spec, what, options, format_, output)
 
 
 @command()
@@ -91,25 +99,29 @@ def explain() -> None:
 )
 @format_option
 @output_option
-@loaded(f"{CLI}.diffing:diff")
-def diff() -> None:
+def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_: str, output: Path | None) -> None:
     """Show what changes if parallel regions get other widths, without running anything.
 
     The other options describe the application as it runs now. Operators that stay keep their numbers. A PE is
     restarted only if its operators or its host change, or if operators that it exchanges tuples with are in another PE.
     """
+    from streams_orchestration.cli import diffing
+
+    diffing.diff(spec, options, to, format_, output)
 
 
 @command()
 @spec_argument
 @compile_options
 @output_option
-@loaded(f"{CLI}.converting:convert")
-def convert() -> None:
+def convert(spec: Path, options: Options, output: Path | None) -> int:
     """Write an application as a spec in YAML that compiles to the same plan.
 
     SPEC is a file of SPL, a compiled application (.adl, .sab), or a spec in Python.
     """
+    from streams_orchestration.cli import converting
+
+    return converting.convert(spec, options, output)
 
 
 @command()
@@ -142,8 +154,17 @@ def convert() -> None:
 @compile_options
 @format_option
 @output_option
-@loaded(f"{CLI}.decoupling:decouple")
-def decouple() -> None:
+def decouple(
+    problem: Path,
+    machines: int | None,
+    pe: int | None,
+    solver: Literal["highs", "search"],
+    seconds: float,
+    gap: float | None,
+    options: Options,
+    format_: str,
+    output: Path | None,
+) -> int:
     """Decide which operators to move to PEs or machines of their own.
 
     For the SPEC of an application, split the operators of a PE into parts, each to be a PE of its own, by the costs
@@ -152,6 +173,9 @@ def decouple() -> None:
     A PROBLEM is a document with operators, their costs and constraints. The answer has the smallest peak load of a
     machine, and among such answers the smallest sum of loads. No decision can have a peak load below the bound.
     """
+    from streams_orchestration.cli import decoupling
+
+    return decoupling.decouple(problem, machines, pe, solver, seconds, gap, options, format_, output)
 
 
 @command()
@@ -165,9 +189,11 @@ def decouple() -> None:
     "the file of --output ends so, else text]",
 )
 @output_option
-@loaded(f"{CLI}.drawing:graph")
-def graph() -> None:
+def graph(spec: Path, options: Options, format_: str | None, output: Path | None) -> None:
     """Draw the operators, channels, PEs, regions, queues and copies of an application."""
+    from streams_orchestration.cli import drawing
+
+    drawing.graph(spec, options, format_, output)
 
 
 @command()
@@ -176,11 +202,13 @@ def graph() -> None:
 @compile_options
 @format_option
 @output_option
-@loaded(f"{CLI}.drawing:lineage")
-def lineage() -> None:
+def lineage(application: str, part: str, options: Options, format_: str, output: Path | None) -> None:
     """Show everything upstream and downstream of NAME.
 
     APP is the name of an application that is deployed or that has a spec under specs, or the path of a spec. NAME is a
     source, PE, stream, sink, operator or stage of the compilation, by default the spec. The compiler options are for an
     application that is not deployed.
     """
+    from streams_orchestration.cli import drawing
+
+    drawing.lineage(application, part, options, format_, output)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich.console import Group, RenderableType
@@ -34,7 +34,7 @@ def decouple(
     problem: Path,
     machines: int | None,
     pe: int | None,
-    solver: Any,
+    solver: Literal["highs", "search"],
     seconds: float,
     gap: float | None,
     options: Options,

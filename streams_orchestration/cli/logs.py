@@ -11,7 +11,6 @@ import click
 
 from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
-from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.output import write
 from streams_orchestration.runtime import api
@@ -98,7 +97,7 @@ def _sources(home: api.Home, application: str, pe: int | None) -> list[Logs]:
     plans and of an application that is no longer deployed. With a PE, other logs are left out.
     """
     try:
-        status = load("streams_orchestration.runtime.observing.reading:read_status")(home, application)
+        status = api.read_status(home, application)
     except api.NotDeployedError:
         status = None
     near: dict[Path, list[str]] = {}
@@ -123,8 +122,9 @@ def here(directory: Path, names: Sequence[str]) -> Logs:
 
 
 def _logs_elsewhere(home: api.Home, application: str, machine: str, names: Sequence[str]) -> Logs:
-    ask = load("streams_orchestration.runtime.machines.log_requests:ask_for_logs")
-    return Logs(names, lambda wanted, lines, after: ask(home, machine, application, wanted, lines, after), machine)
+    return Logs(
+        names, lambda wanted, lines, after: api.ask_for_logs(home, machine, application, wanted, lines, after), machine
+    )
 
 
 def _nothing(home: api.Home, application: str, pe: int | None) -> str:
@@ -133,7 +133,7 @@ def _nothing(home: api.Home, application: str, pe: int | None) -> str:
     Raises:
         NotDeployedError: the application is not deployed.
     """
-    status = load("streams_orchestration.runtime.observing.reading:read_status")(home, application)
+    status = api.read_status(home, application)
     if pe is None:
         return f"{application}: there are no logs in {status.log_places}. `streams deploy SPEC` starts it."
     there = ", ".join(str(known.id) for known in status.pes)

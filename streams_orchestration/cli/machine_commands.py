@@ -1,14 +1,12 @@
-"""`streams agent` and the group `streams machines`. The functions that do the work are loaded when they are called."""
+"""`streams agent` and the group `streams machines`. Each command imports its module when it is called."""
 
 from __future__ import annotations
 
 import click
 
 from streams_orchestration.cli.command import CommandGroup, command
-from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import document_option, within_option
 
-WORK = "streams_orchestration.cli.machines"
 machine_argument = click.argument("name", metavar="MACHINE")
 
 
@@ -27,8 +25,7 @@ machine_argument = click.argument("name", metavar="MACHINE")
     metavar="N",
     help="Keep N spare hosts with a running engine, so that one can replace a host that died.",
 )
-@loaded(f"{WORK}:agent")
-def agent() -> None:
+def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
     """Register this machine, and start, watch and end the hosts that are wanted here, until Ctrl-C.
 
     While any machine is registered, only agents start hosts. All machines share one catalog in PostgreSQL, which
@@ -37,36 +34,49 @@ def agent() -> None:
     all machines mount the same state directory. Hosts outlive the agent, and an agent that is started again takes them
     over.
     """
+    from streams_orchestration.cli import machines as work
+
+    return work.agent(name, tags, cores, standbys)
 
 
 @click.group(cls=CommandGroup, invoke_without_command=True)
 @document_option
 @click.pass_context
-@loaded(f"{WORK}:list_")
-def machines() -> None:
+def machines(context: click.Context) -> int:
     """Show the registered machines, or drain, resume or remove a machine."""
+    if context.invoked_subcommand is not None:
+        return 0  # click takes the status of the subcommand
+    from streams_orchestration.cli import machines as work
+
+    return work.list_()
 
 
 @machines.command()
 @machine_argument
 @within_option("Allow each application this long to reach a cut. After that it stays on the machine.")
 @document_option
-@loaded(f"{WORK}:drain")
-def drain() -> None:
+def drain(name: str, within: float) -> int:
     """Start no more hosts on a machine, and move its hosts to other machines, with all state kept."""
+    from streams_orchestration.cli import machines as work
+
+    return work.drain(name, within)
 
 
 @machines.command()
 @machine_argument
 @document_option
-@loaded(f"{WORK}:resume")
-def resume() -> None:
+def resume(name: str) -> int:
     """Let a drained machine take hosts again."""
+    from streams_orchestration.cli import machines as work
+
+    return work.resume(name)
 
 
 @machines.command()
 @machine_argument
 @document_option
-@loaded(f"{WORK}:remove")
-def remove() -> None:
+def remove(name: str) -> int:
     """Remove a machine whose agent has ended from the catalog."""
+    from streams_orchestration.cli import machines as work
+
+    return work.remove(name)

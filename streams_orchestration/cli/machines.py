@@ -9,7 +9,6 @@ import socket
 from dataclasses import asdict
 from types import FrameType
 
-import click
 from rich.table import Table
 
 from streams_orchestration.cli.invocation import answer, current
@@ -59,10 +58,8 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
     return 0
 
 
-def list_(context: click.Context) -> int | None:
-    """Show the registered machines, and return the exit status; do nothing and return None for a subcommand."""
-    if context.invoked_subcommand is not None:
-        return None
+def list_() -> int:
+    """Show the registered machines, and return the exit status."""
     known = api.read_machines(api.Home.default())
     if not current().json:
         if known:

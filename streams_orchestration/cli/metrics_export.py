@@ -11,13 +11,11 @@ import click
 from streams_orchestration.cli.extras import require
 from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
 from streams_orchestration.cli.invocation import write_output
-from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.output import log_to_standard_error
 from streams_orchestration.operators.serving.listener import Places, listen
 from streams_orchestration.runtime import api
 
-EXPOSITION = "streams_orchestration.runtime.observing.exposition"
 MAX_CLIENT_CONNECTIONS = 32
 """The most connections of scrapers at a time."""
 SHUTDOWN_SECONDS = 2
@@ -59,14 +57,15 @@ def _serve(home: api.Home, host: str, port: int, stack: ExitStack) -> Callable[[
     Raises:
         BadParameter: the host and port cannot be listened on.
     """
+    from streams_orchestration.operators.serving.http_server import HttpServer
+
     try:
         listener = listen(host, port, Places(MAX_CLIENT_CONNECTIONS))
     except OSError as error:
         message = f"{host}:{port} cannot be listened on: {error.strerror}. Name another host or port."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--serve'") from error
     port = listener.getsockname()[1]
-    app = load(f"{EXPOSITION}.endpoint:metrics_app")(home, host, port)
-    server = load("streams_orchestration.operators.serving.http_server:HttpServer")(app, listener, SHUTDOWN_SECONDS)
+    server = HttpServer(api.metrics_app(home, host, port), listener, SHUTDOWN_SECONDS)
     serving = BackgroundCall(server.run)
 
     def end() -> None:
@@ -90,11 +89,11 @@ def _sender(home: api.Home, stack: ExitStack) -> tuple[Callable[[], None], float
     """
     require("streams metrics --otlp", "opentelemetry", "opentelemetry-sdk", "otlp")
     try:
-        seconds: float = load(f"{EXPOSITION}.opentelemetry:interval_seconds")()
+        seconds = api.interval_seconds()
     except ValueError as error:
         message = f"{error}."
         raise click.UsageError(message, click.get_current_context()) from error
-    sender = load(f"{EXPOSITION}.opentelemetry:SnapshotSender")(home)
+    sender = api.SnapshotSender(home)
     stack.callback(sender.close)
     note(f"Metrics are sent every {seconds:g} s until Ctrl-C.")
     return sender.send, seconds

@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from streams_orchestration.cli.invocation import current, write_json, write_output
-from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import detail, note
 from streams_orchestration.cli.metrics import facts, metrics_tables, rates
 from streams_orchestration.cli.progress import progress_table, styled_state
@@ -159,7 +158,8 @@ def _watch(
 
 
 def _draw(home: api.Home, application: str, place: Path) -> None:
-    draw_timeline = load("streams_orchestration.orchestration.timeline:draw_timeline")
+    from streams_orchestration.orchestration.timeline import draw_timeline
+
     drawn = draw_timeline(api.read_status(home, application), api.read_cuts(home, application), api.now())
     write_output(drawn, place, "--timeline")
 

@@ -2,105 +2,32 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import functools
 import os
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
 
-from streams_orchestration.cli.loading import load
+from streams_orchestration.cli.parameter_types import Spec, SpecOrCode, SpecOrName
 from streams_orchestration.cli.shell_completion import complete_application, complete_savepoint, complete_spec
 from streams_orchestration.compiler.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH, FiniteRange
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.model.names import APPLICATION_NAME, APPLICATION_RULE, close_name
-from streams_orchestration.model.python_file import file_of
+from streams_orchestration.model.names import APPLICATION_NAME, APPLICATION_RULE
 from streams_orchestration.model.spl_options import SplOptions, spl_options
+
+if TYPE_CHECKING:
+    from streams_orchestration.model.assignment import Assignment
+    from streams_orchestration.model.profile import Profile
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 
-
-class Spec(click.Path):
-    """The type of a spec: the path of a YAML or Python file; a Python file may be followed by an application's name."""
-
-    def __init__(self) -> None:
-        super().__init__(exists=True, dir_okay=False, readable=True, path_type=Path)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path of the spec; the error for a missing file suggests one under `specs`, or beside it."""
-        likely = Path("specs") / f"{value}.yaml"
-        if not _is_file(file_of(value)) and _is_file(likely):
-            self.fail(f"there is no file {str(value)!r}; the spec may be {likely}.", param, ctx)
-        if near := _near(file_of(value)):
-            self.fail(f"there is no file {str(value)!r}; the nearest is {near}.", param, ctx)
-        super().convert(str(file_of(value)), param, ctx)
-        return Path(value)
-
-
-spec_argument = click.argument(
-    "spec",
-    type=Spec(),
-    shell_complete=complete_spec,
-)
-
-
-class _SpecOrName(Spec):
-    """The type of a spec, or with `--revert` also of the name of an application."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path of the spec; with `--revert`, a text that is not a file is returned as a name."""
-        if ctx is not None and ctx.params.get("revert") and not _is_file(file_of(value)):
-            return str(value)
-        return super().convert(value, param, ctx)
-
-
-class _SpecOrCode(Spec):
-    """The type of a spec or a diagnostic code."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a diagnostic code as text, unless a file has this name; else the path of the spec."""
-        is_code = load("streams_orchestration.compiler.explain.codes:is_code")
-        return str(value) if is_code(str(value)) and not _is_file(Path(value)) else super().convert(value, param, ctx)
-
-
-class SpecOrApplication(Spec):
-    """The type of a spec or the name of a deployed application."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return an application's name as text, unless a file has this name; else the path of the spec."""
-        if Path(value).name == value and value.isidentifier() and not _is_file(Path(value)):
-            return str(value)
-        return super().convert(value, param, ctx)
-
-
-def _near(path: Path) -> Path | None:
-    """Return the file of a similar name beside a path of a spec that does not exist; None if there is none."""
-    try:
-        stems = [] if path.exists() else [each.stem for each in path.parent.iterdir() if each.suffix == path.suffix]
-    except OSError:  # there is no such directory, or it cannot be read, or the text is too long
-        return None
-    near = close_name(path.stem, stems)
-    return None if near is None else path.with_stem(near)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # the text is too long to name a file
-        return False
-
-
-spec_or_name_argument = click.argument(
-    "spec",
-    type=_SpecOrName(),
-    shell_complete=complete_spec,
-)
-spec_or_code_argument = click.argument("spec", type=_SpecOrCode(), shell_complete=complete_spec)
+spec_argument = click.argument("spec", type=Spec(), shell_complete=complete_spec)
+spec_or_name_argument = click.argument("spec", type=SpecOrName(), shell_complete=complete_spec)
+spec_or_code_argument = click.argument("spec", type=SpecOrCode(), shell_complete=complete_spec)
 revert_option = click.option(
     "--revert",
     is_flag=True,
@@ -163,52 +90,32 @@ class _Name(click.ParamType):
         return value
 
 
-class Moment(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
-    """A point in time: unix seconds, or as ISO 8601 writes it, in UTC unless it names a zone."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the time in unix seconds; any other text is a usage error."""
-        try:
-            return float(value)
-        except ValueError:
-            pass
-        try:
-            at = dt.datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value!r} is not a time; write 2026-11-28T03:00:00 or unix seconds.", param, ctx)
-        return (at if at.tzinfo else at.replace(tzinfo=dt.UTC)).timestamp()
-
-
-class ListenAddress(click.ParamType):
-    """The type of an address to listen on: `PORT`, `HOST:PORT` or `[IPv6]:PORT`."""
-
-    name = "[HOST:]PORT"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """Return the host, by default 127.0.0.1, and the port; any other text is a usage error."""
-        host, _, port = value.rpartition(":")
-        bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-        if not re.fullmatch(r"\d{1,5}", port, re.ASCII) or int(port) > 65535 or (":" in bare and bare == host):
-            self.fail(f"{value!r} is not [HOST:]PORT. Write for example 9464, or 0.0.0.0:9464.", param, ctx)
-        return bare or "127.0.0.1", int(port)
-
-
 class _Document(click.Path):
     """The type of a file that is read while the command line is parsed, so that its errors are usage errors."""
 
-    def __init__(self, reader: str) -> None:
-        """Create the type; `reader` names the function that reads a path, in the form that `load` expects."""
+    def __init__(self, read: Callable[[Path], object]) -> None:
+        """Create the type; `read` raises ApplicationError for a file that is not such a document."""
         super().__init__(exists=True, dir_okay=False, readable=True, path_type=Path)
-        self._reader = reader
+        self._read = read
 
     def convert(self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = cast(Path, super().convert(value, param, ctx))
         try:
-            return load(self._reader)(path)
+            return self._read(path)
         except ApplicationError as error:
             self.fail("\n".join(map(str, error.diagnostics)), param, ctx)
+
+
+def _assignment(path: Path) -> Assignment:
+    from streams_orchestration.model.assignment_document import read_assignment
+
+    return read_assignment(path)
+
+
+def _profile(path: Path) -> Profile:
+    from streams_orchestration.model.profile_document import read_profile
+
+    return read_profile(path)
 
 
 def within_option(help: str) -> Callable[[Declared], Declared]:
@@ -235,7 +142,7 @@ width_option = compiler_option(
 )
 decoupling_option = compiler_option(
     "--decoupling",
-    type=_Document("streams_orchestration.model.assignment_document:read_assignment"),
+    type=_Document(_assignment),
     metavar="FILE",
     help="Split PEs by this decision of `streams decouple`, so that the parts can run on other machines.",
 )
@@ -289,7 +196,7 @@ _OPTIONS = (
     compiler_option(
         "--profile",
         "profiles",
-        type=_Document("streams_orchestration.model.profile_document:read_profile"),
+        type=_Document(_profile),
         metavar="FILE",
         multiple=True,
         help="Fuse by the rates and costs that `streams profile` measured. Of several profiles, the largest "
@@ -332,12 +239,13 @@ _PLAIN = ("fusion", "pes", "pe_capacity", "channel_fusion", "threading", "decoup
 """Options that the compiler takes unchanged."""
 
 
-def _combined(profiles: Iterable[Any]) -> Any:
-    profiles = tuple(profiles)
+def _combined(profiles: tuple[Profile, ...]) -> Profile | None:
     if not profiles:
         return None
+    from streams_orchestration.model.profile import combined
+
     try:
-        return load("streams_orchestration.model.profile:combined")(profiles)
+        return combined(profiles)
     except ValueError as error:
         message = f"{error}."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--profile'") from error
@@ -369,7 +277,7 @@ def _with_options(command: Declared, argument: Callable[[GivenOptions], dict[str
         name: str | None,
         submission: Iterable[tuple[str, str]],
         widths: Iterable[tuple[str, int]],
-        profiles: Iterable[Any],
+        profiles: tuple[Profile, ...],
         main: str | None,
         toolkits: Iterable[Path],
         define: Iterable[tuple[str, str]],

@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.output import write
 from streams_orchestration.model.python_file import may_be_spec, specs_in
 from streams_orchestration.runtime import api
@@ -82,8 +81,9 @@ def complete_operator(context: click.Context, _parameter: click.Parameter, start
     spec = context.params.get("spec")
     if not isinstance(spec, Path):
         return []
-    names = load("streams_orchestration.cli.compiling:operator_names")(spec)
-    return [name for name in names if name.startswith(start)]
+    from streams_orchestration.cli.compiling import operator_names
+
+    return [name for name in operator_names(spec) if name.startswith(start)]
 
 
 def complete_pe(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
@@ -104,12 +104,8 @@ def complete_unit(context: click.Context, _parameter: click.Parameter, start: st
     try:
         home = api.Home.default()
         application = context.params.get("application")
-        names = (
-            [application]
-            if application
-            else load("streams_orchestration.runtime.units.reading:list_applications")(home)
-        )
-        statuses = [load("streams_orchestration.runtime.observing.reading:read_status")(home, name) for name in names]
+        names = [application] if application else api.list_applications(home)
+        statuses = [api.read_status(home, name) for name in names]
     except api.StreamsRuntimeError:
         return []
     return sorted({unit.name for status in statuses for unit in status.units if unit.name.startswith(start)})

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.logs import LogEnd, list_logs, read_log_end, read_log_ends
     from streams_orchestration.runtime.loop_errors import LoopErrors
     from streams_orchestration.runtime.machines.agent import Agent, Machine
+    from streams_orchestration.runtime.machines.log_requests import ask_for_logs
     from streams_orchestration.runtime.machines.register import (
         MachineStatus,
         forget_machine,
@@ -87,7 +88,8 @@ if TYPE_CHECKING:
     )
     from streams_orchestration.runtime.observing.documents import document
     from streams_orchestration.runtime.observing.event_time import OperatorEventTime, upstream
-    from streams_orchestration.runtime.observing.exposition.endpoint import metrics_answer
+    from streams_orchestration.runtime.observing.exposition.endpoint import metrics_answer, metrics_app
+    from streams_orchestration.runtime.observing.exposition.opentelemetry import SnapshotSender, interval_seconds
     from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
     from streams_orchestration.runtime.observing.metrics import (
         ApplicationMetrics,

@@ -19,6 +19,7 @@ from streams_orchestration.cli import main, observing
 from streams_orchestration.cli.interrupts import Interrupts
 from streams_orchestration.cli.metrics_export import MAX_CLIENT_CONNECTIONS, _serve, metrics
 from streams_orchestration.operators.serving.http_server import HttpServer
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.errors import CatalogUnavailableError
 from streams_orchestration.runtime.observing.exposition import opentelemetry
 from streams_orchestration.runtime.storage.home import Home
@@ -106,7 +107,7 @@ def test_otlp_sends_at_once_and_until_it_is_ended(monkeypatch: pytest.MonkeyPatc
         def close(self) -> None:
             done.append("closed")
 
-    monkeypatch.setattr(opentelemetry, "SnapshotSender", Sender)
+    monkeypatch.setattr(api, "SnapshotSender", Sender)
     monkeypatch.setattr(Interrupts, "requested", property(lambda _self: done.count("sent") == 2))
     monkeypatch.setattr(Interrupts, "pause", lambda _self, _seconds, _over: done.append("paused"))
     assert threading.current_thread() is threading.main_thread()

@@ -20,9 +20,9 @@ from textual.widgets import Input, Static
 
 from streams_orchestration.cli import main
 from streams_orchestration.cli.terminal import rendered
-from streams_orchestration.cli.top.command import once
 from streams_orchestration.cli.top.rows import COLUMNS, Row, TableView, rows_of
 from streams_orchestration.cli.top.screen import Screen
+from streams_orchestration.cli.top.table import once
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.errors import CatalogUnavailableError
 from streams_orchestration.runtime.observing.metrics import CustomMetric

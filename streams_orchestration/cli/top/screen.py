@@ -15,8 +15,8 @@ from textual.widgets import DataTable, Footer, Input, Static
 
 from streams_orchestration.cli.metrics import facts
 from streams_orchestration.cli.terminal import printable_text
-from streams_orchestration.cli.top.command import cells
 from streams_orchestration.cli.top.rows import ASCENDING, COLUMNS, Row, TableView, rows_of
+from streams_orchestration.cli.top.table import cells
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.runtime import api
 
