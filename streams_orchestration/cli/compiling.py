@@ -11,6 +11,7 @@ from streams_orchestration.cli.invocation import current, write_json, write_outp
 from streams_orchestration.cli.messages import detail, note, report_diagnostics
 from streams_orchestration.cli.summary import summary
 from streams_orchestration.cli.terminal import write_table
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.checking.checked import checked, with_findings_of_parameters
 from streams_orchestration.compiler.checking.left_out import left_out
 from streams_orchestration.compiler.compilation import Compilation, CompileError
@@ -97,8 +98,9 @@ def compiled_unchecked(read: ReadSpec, options: Options) -> Compilation:
     current().application = options.name or read.name
     started = time.perf_counter()
     compilation = compile_read(read, options)
-    operators, pes = len(compilation.physical.operators), len(compilation.fusion.pes)
-    detail(f"{read.path}: {operators} operators in {pes} PEs, compiled in {time.perf_counter() - started:.2f} s")
+    operators = plural(len(compilation.physical.operators), "operator")
+    pes = plural(len(compilation.fusion.pes), "PE")
+    detail(f"{read.path}: {operators} in {pes}, compiled in {time.perf_counter() - started:.2f} s")
     return compilation
 
 

@@ -54,10 +54,10 @@ def connection_lines(status: api.ApplicationStatus) -> Iterator[Text]:
 def _line(name: str, connection: api.ConnectionStatus) -> Text:
     if connection.problem is not None:
         return Text(f"  {name}: not connected, {connection.problem}", "red")
-    behind = f"{count(connection.lag_tuples)} tuples in {plural(connection.lag_segments, 'segment')} to read"
+    behind = f"{plural(connection.lag_tuples, 'tuple')} in {plural(connection.lag_segments, 'segment')} to read"
     line = Text(f"  {name}: {behind if connection.lag_segments else 'all read'}")
     if connection.lost:
-        line.append(f", {count(connection.lost)} tuples lost", "red")
+        line.append(f", {plural(connection.lost, 'tuple')} lost", "red")
     return line
 
 

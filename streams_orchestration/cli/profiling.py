@@ -105,7 +105,7 @@ def _compare(home: api.Home, application: str, profile: Profile, decision: dict[
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--compare'")
     path, kept = api.keep_outcome(home, application, outcome, api.now())
     (messages() if alone else results()).print(comparison_table(outcome))
-    note(f"{path}: {len(kept)} comparisons")
+    note(f"{path}: {plural(len(kept), 'comparison')}")
 
 
 def comparison_table(outcome: Outcome) -> RenderableType:
@@ -174,7 +174,7 @@ def profile_table(profile: Profile) -> RenderableType:
         parts = (profile.utilisation(pe), pe.overhead_seconds / profile.seconds, pe.busy_seconds / profile.seconds)
         pes.add_row(str(pe.pe), *(f"{part:.1%}" for part in parts))
     more = len(hottest) - MAX_NAMED_OPERATORS
-    rest = [Text(f"{more} more operators take less", "dim")] if more > 0 else []
+    rest = [Text(f"{plural(more, 'more operator')} with lower costs", "dim")] if more > 0 else []
     return Group(operators, *rest, "", pes, "", *_transport(profile))
 
 

@@ -7,6 +7,7 @@ import time
 import dagster as dg
 from pydantic import Field
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.containers import require_lasting
@@ -177,7 +178,7 @@ def _write_compiled_plan(
     put_in_place(context, deploy)
     if not bounded:
         keep_applied(streams.artifacts, compilation)
-        context.log.info("%s: the wanted plan has %d PEs", application, len(compilation.fusion.pes))
+        context.log.info("%s: the wanted plan has %s", application, plural(len(compilation.fusion.pes), "PE"))
 
 
 @functools.cache

@@ -19,6 +19,7 @@ from typing import Any
 
 import dagster as dg
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.operators.formats.texts import plain
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.cut_checks import Judgement
@@ -237,7 +238,7 @@ def _stream_events(
         reached = [watermarks[each] for each in timed if each in watermarks]
         yield dg.AssetMaterialization(
             keys.of(status.application, f"streams/{name}"),
-            description=f"{rows} rows, {waiting} of them wait to be read",
+            description=f"{plural(rows, 'row')}, {waiting} not read yet",
             metadata={
                 "dagster/row_count": dg.MetadataValue.int(rows),
                 "streams/waiting_rows": dg.MetadataValue.int(waiting),
@@ -270,7 +271,7 @@ def sink_event(
         metadata["streams/first_rows"] = _preview(rows)
     return dg.AssetMaterialization(
         keys.of(application, f"sinks/{sink.operator}"),
-        description=f"{sink.rows} rows in {sink.files} {'epochs' if sink.path is None else 'files'}",
+        description=f"{plural(sink.rows, 'row')} in {plural(sink.files, 'epoch' if sink.path is None else 'file')}",
         metadata=metadata,
         tags=_tags(sink.epoch, metrics),
     )

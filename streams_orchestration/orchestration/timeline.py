@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.drawing.drawing import FONT
 from streams_orchestration.runtime import api
 
@@ -165,8 +166,7 @@ def _lane(lane: _Lane, top: float, begin: float, end: float) -> Iterator[str]:
 
 
 def _facts(unit: api.UnitStatus) -> str:
-    resets = f"{unit.resets} reset{'' if unit.resets == 1 else 's'}"
-    return f"epoch {unit.completed_epoch}, {resets}"
+    return f"epoch {unit.completed_epoch}, {plural(unit.resets, 'reset')}"
 
 
 def _axis(y: float, begin: float, end: float) -> Iterator[str]:

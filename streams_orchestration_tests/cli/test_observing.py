@@ -73,7 +73,7 @@ def test_details_say_what_to_do_about_a_failure():
 @pytest.mark.parametrize(
     ("what", "parts"),
     [
-        ({"units": (unit(attempts=5),)}, ("5 of 5 resets in a row have failed. Fix", "--unit region-0 --force`")),
+        ({"units": (unit(attempts=5),)}, ("5 of 5 resets in a row failed. Fix", "--unit region-0 --force`")),
         ({"pes": (pe(0, state="FAILED", error="boom", permanent=True),)}, ("the same error again. Fix", "region-0`")),
         ({"pes": (pe(0, state="FAILED", error="boom", restartable=False),)}, ("`restartable: false`", "region-0`")),
     ],

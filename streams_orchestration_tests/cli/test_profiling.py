@@ -119,4 +119,4 @@ def test_a_comparison_has_both_figures():
 
 def test_many_operators_are_cut_short():
     many = tuple(OperatorProfile(f"O{number}", 1.0) for number in range(20))
-    assert "8 more operators take less" in rendered(profile_table(Profile("demo", 1.0, (), many)), colour=False)
+    assert "8 more operators with lower costs" in rendered(profile_table(Profile("demo", 1.0, (), many)), colour=False)

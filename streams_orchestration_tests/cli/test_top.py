@@ -93,7 +93,7 @@ def test_the_row_of_a_failed_pe_has_the_cause_and_the_remedy():
     rows = {row.name: row for row in rows_of(FAILED)}
     assert "boom" in rows["PE 1"].problem
     assert "streams reset flights --unit pe-1" in rows["PE 1"].problem
-    assert rows["flights"].problem == "1 of 2 units have failed"
+    assert rows["flights"].problem == "1 of 2 units failed"
     assert rows["region-0"].problem == ""
 
 

@@ -46,7 +46,7 @@ def test_only_a_failure_that_waits_for_somebody_is_a_problem():
     for status, problem in (
         (running(), ""),
         (broken, ""),
-        (failed(running(), attempts=5), "5 of 5 resets in a row have failed"),
+        (failed(running(), attempts=5), "5 of 5 resets in a row failed"),
         (replace(broken, pes=tuple(replace(pe, restartable=False) for pe in broken.pes)), "`restartable: false`"),
         (failed(running(state="STOPPED"), attempts=5), ""),
     ):

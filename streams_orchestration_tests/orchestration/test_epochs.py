@@ -58,6 +58,13 @@ def test_assets_of_data_are_materialized_with_each_epoch_as_their_version(instan
     assert report(instance, at(4, 600), passed(600)) == dict.fromkeys(PARTS, "4@life")
 
 
+def test_a_single_row_is_described_in_the_singular():
+    status, metrics = at(3, 1), passed(1)
+    sinks = [replace(each, files=1) for each in status.sinks]
+    parts = part_events(AssetKeys(), status, metrics, (), sinks, lambda *_: [])
+    assert [each.description for each in parts] == ["1 row in 1 file"]
+
+
 @pytest.mark.parametrize(
     "later",
     [

@@ -184,7 +184,7 @@ def test_a_failure_late_in_a_tick_is_reset_at_once_and_recorded_by_the_next_tick
         (running(), "nothing has failed"),
         (running(state="STOPPED"), "demo is STOPPED"),
         (running(units=(replace(running().units[0], state="RESETTING"),)), "region-0 is RESETTING"),
-        (failed(running(), attempts=5), "5 of 5 resets in a row have failed. Fix the cause"),
+        (failed(running(), attempts=5), "5 of 5 resets in a row failed. Fix the cause"),
     ],
 )
 def test_a_tick_without_a_reset_says_why(daemon: Daemon, runtime: Runtime, status: ApplicationStatus, message: str):

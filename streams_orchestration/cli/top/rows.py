@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from streams_orchestration.compiler.brief import count, duration
+from streams_orchestration.compiler.brief import count, duration, plural
 from streams_orchestration.operators.metrics import LAG_SECONDS, LAG_TUPLES
 from streams_orchestration.runtime import api
 
@@ -151,7 +151,7 @@ def _application(observed: api.Observed) -> Iterator[Row]:
     measured = _by_pe(observed.metrics)
     pes = [_pe(observed, pe, failed, measured[pe.id]) for pe in status.pes]
     whole = _sum(pes)
-    problem = f"{len(failed)} of {len(status.units)} units have failed" if failed else ""
+    problem = f"{len(failed)} of {plural(len(status.units), 'unit')} failed" if failed else ""
     resets = sum(unit.resets for unit in status.units)
     yield replace(
         whole, path=(observed.name,), kind="application", state=status.shown_state, problem=problem, resets=resets

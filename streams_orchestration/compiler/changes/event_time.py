@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 
@@ -45,7 +46,7 @@ def event_time_sentence(changes: Sequence[EventTimeChange]) -> str:
     if not changes:
         return ""
     shown = "; ".join(f"{each.operator}: {each.text}" for each in changes[:_SHOWN])
-    more = f"; and {len(changes) - _SHOWN} others" if len(changes) > _SHOWN else ""
+    more = f"; and {plural(len(changes) - _SHOWN, 'other')}" if len(changes) > _SHOWN else ""
     return f"Event time changes: {shown}{more}."
 
 

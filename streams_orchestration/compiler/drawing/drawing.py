@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from itertools import pairwise
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.drawing.layout import Point
 from streams_orchestration.compiler.drawing.picture import Box, Picture, Wire, picture, short_kind, text_width
@@ -230,7 +231,8 @@ def draw_text(drawn: Stages) -> str:
     groups = [(_place(pe), pe.operators) for pe in drawn.fusion.pes] if drawn.fusion else []
     groups = groups or [("", tuple(range(len(names))))]
     width = max((len(name) for name in names), default=0)
-    lines = [f"{logical.application}: {len(names)} operators" + (f" in {len(groups)} PEs" if drawn.fusion else "")]
+    places = f" in {plural(len(groups), 'PE')}" if drawn.fusion else ""
+    lines = [f"{logical.application}: {plural(len(names), 'operator')}{places}"]
     for title, members in groups:
         regions = sorted({region_of[op] for op in members if region_of[op] >= 0}) if region_of else []
         if title:

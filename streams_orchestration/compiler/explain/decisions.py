@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.copies.copies import RULES
 from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 from streams_orchestration.compiler.explain.deployment import recovery_facts
 from streams_orchestration.compiler.explain.event_time import graph_facts
-from streams_orchestration.compiler.explain.explanation import Fact, Section, count, listed
+from streams_orchestration.compiler.explain.explanation import Fact, Section, listed
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.parts import parallel_explanation
 from streams_orchestration.compiler.explain.passing import splitter_facts
@@ -117,7 +118,7 @@ def _copies(lookup: CompilationIndex) -> Iterator[Decision]:
         ways.setdefault((how.passing, how.reason), []).append(name)
     for (passing, reason), names in ways.items():
         facts = Fact(reason, RULES[reason]), Fact(listed(names, _SHOWN))
-        yield f"{passing}: {count(len(names), 'connection')}", facts
+        yield f"{passing}: {plural(len(names), 'connection')}", facts
 
 
 def _deployment(lookup: CompilationIndex) -> Iterator[Decision]:

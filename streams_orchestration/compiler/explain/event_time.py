@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 from streams_orchestration.compiler.event_time.roles import triggers_region
 from streams_orchestration.compiler.event_time.uses import uses_of
-from streams_orchestration.compiler.explain.explanation import Fact, count, listed
+from streams_orchestration.compiler.explain.explanation import Fact, listed
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.stage_results import EventTimeGraph, EventTimeOperator
@@ -58,11 +59,11 @@ def graph_facts(lookup: CompilationIndex, graph: EventTimeGraph) -> Iterator[Fac
     if len(graph.sources) > 1:
         yield Fact(f"these {len(graph.sources)} annotations agree in attribute, type and resolution, and meet", "EV8")
     names = [operators[each].name for each in graph.operators]
-    yield Fact(f"{count(len(names), 'operator')}: {listed(names, _SHOWN)}", "EV5")
+    yield Fact(f"{plural(len(names), 'operator')}: {listed(names, _SHOWN)}", "EV5")
     ends = [(operators[each].name, end) for each in graph.operators for end in lookup.event_time.ends(each)]
     yield from (Fact(f"{name}: {end.text}", end.rule) for name, end in ends[:_SHOWN])
     if len(ends) > _SHOWN:
-        yield Fact(f"and {count(len(ends) - _SHOWN, 'more place')} where it ends")
+        yield Fact(f"and {plural(len(ends) - _SHOWN, 'more place')} where it ends")
 
 
 def _ends_downstream(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
@@ -71,7 +72,7 @@ def _ends_downstream(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     for number, end in ends[:_SHOWN]:
         yield Fact(end.seen_from(lookup.logical.operators[number].name), end.rule)
     if len(ends) > _SHOWN:
-        yield Fact(f"and {count(len(ends) - _SHOWN, 'more place')} downstream where it ends")
+        yield Fact(f"and {plural(len(ends) - _SHOWN, 'more place')} downstream where it ends")
 
 
 def _attribute(graph: EventTimeGraph) -> TimeAttribute:

@@ -73,8 +73,3 @@ def listed(names: list[str], most: int = 6) -> str:
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
-
-
-def count(number: int, noun: str) -> str:
-    """Return a count with its noun: `1 queue`, `2 queues`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"

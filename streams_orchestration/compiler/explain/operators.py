@@ -7,8 +7,9 @@ from math import prod
 
 from pydantic import ValidationError
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.explain.event_time import event_time_facts
-from streams_orchestration.compiler.explain.explanation import Explanation, Fact, Section, count, listed, section
+from streams_orchestration.compiler.explain.explanation import Explanation, Fact, Section, listed, section
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.passing import connection_facts, path
 from streams_orchestration.compiler.explain.placement import host_reasons, pe_reasons, together_or_apart
@@ -46,7 +47,7 @@ def operator_explanation(lookup: CompilationIndex, operators: list[int]) -> Expl
         section(
             "Definition",
             Fact(f"{model.kind}, operator {operator} of the application", "5", str(model.location or "")),
-            Fact(f"{model.name} has {count(len(operators), 'replica')}; this is {lookup.name(operator)}", "3")
+            Fact(f"{model.name} has {plural(len(operators), 'replica')}; this is {lookup.name(operator)}", "3")
             if others
             else None,
             Fact(f"the others: {listed(others_at)}") if others else None,

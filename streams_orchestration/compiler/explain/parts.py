@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.explain.deployment import recovery_facts
-from streams_orchestration.compiler.explain.explanation import Explanation, Fact, count, listed, section
+from streams_orchestration.compiler.explain.explanation import Explanation, Fact, listed, section
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.operators import width_reason
 from streams_orchestration.compiler.explain.parting import network_facts
@@ -34,7 +35,7 @@ def pe_explanation(lookup: CompilationIndex, pe: int) -> Explanation:
         section("Networks", *network_facts(lookup, pe)),
     ]
     return Explanation(
-        f"PE {pe}: {count(len(element.operators), 'operator')}", tuple(each for each in sections if each.facts)
+        f"PE {pe}: {plural(len(element.operators), 'operator')}", tuple(each for each in sections if each.facts)
     )
 
 
@@ -43,7 +44,7 @@ def _ports(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
     inputs = [f"{lookup.name(each.operator)}.{each.port}" for each in element.inputs]
     if inputs:
         yield Fact(
-            f"{count(len(inputs), 'PE input port')}, one per operator port fed from outside: {listed(inputs)}", "62"
+            f"{plural(len(inputs), 'PE input port')}, one per operator port fed from outside: {listed(inputs)}", "62"
         )
     outputs = [
         f"{lookup.name(each.operator)}.{each.port}" + (f" channel {each.channel}" if each.splitter >= 0 else "")
@@ -51,7 +52,7 @@ def _ports(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
     ]
     if outputs:
         how = "one per operator port read from outside, and per splitter channel"
-        yield Fact(f"{count(len(outputs), 'PE output port')}, {how}: {listed(outputs)}", "62")
+        yield Fact(f"{plural(len(outputs), 'PE output port')}, {how}: {listed(outputs)}", "62")
 
 
 def stream_explanation(lookup: CompilationIndex, name: str) -> Explanation:
@@ -119,7 +120,7 @@ def parallel_explanation(lookup: CompilationIndex, index: int) -> Explanation:
         Fact(f"every operator in it has {region.width} replicas: {listed(members)}", "3"),
         Fact(f"inside {listed(around)}: inner regions are expanded first", "4") if around else None,
         *(routes or [Fact("input ports without partitionBy or broadcast are routed round robin", "17")]),
-        Fact(f"{count(len(splitters), 'splitter')} in front of it: {listed(splitters)}", "10") if splitters else None,
+        Fact(f"{plural(len(splitters), 'splitter')} in front of it: {listed(splitters)}", "10") if splitters else None,
         Fact("no splitter feeds it: it has no inputs, or they are broadcast", "14, 33") if not splitters else None,
     ]
     return Explanation(f"Parallel region {region.name}", (section("Parallel region", *facts),))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.explain.explanation import Fact, count, listed
+from streams_orchestration.compiler.brief import plural
+from streams_orchestration.compiler.explain.explanation import Fact, listed
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.parting import part_facts, parted_facts
 from streams_orchestration.compiler.fusion.load_fusion import PERCENT
@@ -109,7 +110,7 @@ def together_or_apart(lookup: CompilationIndex, first: int, second: int) -> Iter
         yield from _share(lookup, first)
     if not same and not reasons:
         pes = [lookup.pes[lookup.fusion.pe_of[each]] for each in (first, second)]
-        sizes = " and ".join(f"PE {pe.id} has {count(len(pe.operators), 'operator')}" for pe in pes)
+        sizes = " and ".join(f"PE {pe.id} has {plural(len(pe.operators), 'operator')}" for pe in pes)
         how = "shared out by load" if lookup.costs is not None else "filled evenly"
         filled = f"PEs are {how}; operators that exchange most tuples are put together"
         yield Fact(f"{sizes}; {filled}", "55")
@@ -244,8 +245,8 @@ def _share(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     for group, size in zip(lookup.allotment.classes, lookup.allotment.sizes, strict=True):
         if number not in group.units:
             continue
-        text = f"{count(group.operators, 'operator')} may share PEs (same region, host, restart flags), and "
-        text += f"the {options.fusion} scheme makes {count(size, 'PE')} of them"
+        text = f"{plural(group.operators, 'operator')} may share PEs (same region, host, restart flags), and "
+        text += f"the {options.fusion} scheme makes {plural(size, 'PE')} of them"
         if options.fusion == "manual":
             text += f": {options.pes or 1} asked for in all"
         else:

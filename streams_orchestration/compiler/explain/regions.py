@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.explain.explanation import Explanation, Fact, count, listed, section
+from streams_orchestration.compiler.brief import plural
+from streams_orchestration.compiler.explain.explanation import Explanation, Fact, listed, section
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.logical_graph import ConsistentAnnotation
 from streams_orchestration.compiler.regions.starts import deciding_annotation
@@ -86,7 +87,7 @@ def region_explanation(lookup: CompilationIndex, index: int) -> Explanation:
         section("Ends", *_ends(lookup, region)),
         section("Autonomous input ports", *_ports(lookup, region)),
     ]
-    question = f"Consistent region {index}: {count(len(region.operators), 'operator')}"
+    question = f"Consistent region {index}: {plural(len(region.operators), 'operator')}"
     return Explanation(question, tuple(each for each in kinds if each.facts))
 
 

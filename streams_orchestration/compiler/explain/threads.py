@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.explain.explanation import Fact, count, listed
+from streams_orchestration.compiler.brief import plural
+from streams_orchestration.compiler.explain.explanation import Fact, listed
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.threads.origins import threading_model, threads_at
 from streams_orchestration.compiler.threads.queues import added_for
@@ -65,7 +66,7 @@ def lock_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     if threads.threads < len(begins):
         yield Fact(f"{threads.threads} or more threads can enter it", "73, 74")
     else:
-        yield Fact(f"{count(threads.threads, 'thread')} can enter it", "73, 74")
+        yield Fact(f"{plural(threads.threads, 'thread')} can enter it", "73, 74")
     for begin in begins[:_SHOWN]:
         yield Fact(f"  from {begin}", "73")
     if len(begins) > _SHOWN:
@@ -79,7 +80,7 @@ def lock_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
         why = (
             "it is under the manual model"
             if operator in lookup.origins.manual
-            else f"it has {count(ports, 'input port')}"
+            else f"it has {plural(ports, 'input port')}"
         )
         yield Fact(f"no lock: at most one thread can enter it, and {why}", "75, 77")
 

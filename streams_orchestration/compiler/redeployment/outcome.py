@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from streams_orchestration.compiler.brief import short_list
+from streams_orchestration.compiler.brief import plural, short_list
 from streams_orchestration.compiler.changes.event_time import EventTimeChange, event_time_sentence
 from streams_orchestration.compiler.redeployment.feeds import Feed
 
@@ -134,7 +134,7 @@ class ZoneChange(NamedTuple):
     def sentence(self) -> str:
         """A sentence that names both time zones, and at most `_SHOWN` operators that depend on the time zone."""
         names = ", ".join(self.operators[:_SHOWN])
-        more = f" and {len(self.operators) - _SHOWN} others" if len(self.operators) > _SHOWN else ""
+        more = f" and {plural(len(self.operators) - _SHOWN, 'other')}" if len(self.operators) > _SHOWN else ""
         effect = (
             f"expressions of {names}{more} have other values after the redeploy"
             if names

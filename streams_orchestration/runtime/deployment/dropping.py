@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import delete
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.durable_files import forget_names, sync_removals
 from streams_orchestration.operators.references import ReferenceError
@@ -46,8 +47,8 @@ def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
     if left := _published(home, programs):
         place = str(left[0]).rpartition("/")[0]
         message = (
-            f"{place} has {len(left)} files of an earlier run without state, or of another installation; move them "
-            "away, name another directory, or drop them with --fresh"
+            f"{place} has {plural(len(left), 'file')} of an earlier run without state, or of another installation; "
+            "move the old results away, name another directory, or drop them with --fresh"
         )
         raise NotDeployableError(message)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, desc, select
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -91,7 +92,8 @@ def _decision(
     found = arrange(residents(rows, host.application, [host.id], now, failed), machines, now).machines.get(host.id)
     here = numbers.get(host.machine, 0)
     if found is not None and found.name != host.machine and numbers.get(found.name, 0) + MOVE_AFTER <= here:
-        reason = f"host {host.id} leaves {host.machine}, where files could not be used in {here} resets: {cause}"
+        resets = plural(here, "reset")
+        reason = f"host {host.id} leaves {host.machine}, where files could not be used in {resets}: {cause}"
         return MoveDecision("host leaves", reason)
     why = _why_not(host, machines, numbers, now)
     remedy = f"Repair the disk or the mount on {host.machine}, or let another machine take the host"

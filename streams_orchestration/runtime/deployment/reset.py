@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from sqlalchemy import select, update
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.model.names import nearest
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -92,9 +93,9 @@ def reset(
         row = unit_row(connection, application, unit)
     if row.state == LIMIT and not force:
         message = (
-            f"{application}: {unit} was reset {row.attempts} times in a row without completing an epoch. Fix the "
-            f"cause, which its logs show ({status.log_places}), then use `streams reset {application} --unit {unit} "
-            "--force`."
+            f"{application}: {unit} was reset {plural(row.attempts, 'time')} in a row without completing an epoch. Fix "
+            f"the cause, which its logs show ({status.log_places}), then use `streams reset {application} --unit "
+            f"{unit} --force`."
         )
         raise StreamsRuntimeError(message)
     return row.generation

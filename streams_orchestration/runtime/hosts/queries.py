@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -153,7 +154,7 @@ class Queries:
         me = (self._presence.host, self._presence.incarnation)
         removed = sweep(self._catalog, self._application, [pe], [self.programs[pe]], me).removed
         if removed:
-            log.info("PE %s: %s files that no commit names were removed", pe, removed)
+            log.info("PE %s: removed %s that no commit names", pe, plural(removed, "file"))
 
     def _followed(self, row: PeOfUnit, query: Query) -> bool:
         """Report once that a query runs, or why it failed; return True if anything was reported.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from streams_orchestration import world
-from streams_orchestration.compiler.brief import without_channels
+from streams_orchestration.compiler.brief import plural, without_channels
 from streams_orchestration.compiler.pe_program import OperatorProgram, SplitDelivery
 from streams_orchestration.compiler.redeployment.outcome import StateMove
 from streams_orchestration.operators.contract import Operator
@@ -216,11 +216,11 @@ class MisplacedKeysError(StreamsRuntimeError):
     """Keys of a state are not in the channel of their tuples. The message contains no key."""
 
     def __init__(self, operator: str, attributes: tuple[str, ...], count: int, total: int) -> None:
-        noun = "key" if total == 1 else "keys"
         super().__init__(
-            f"state of {operator}: {count} of {total} {noun} of ({', '.join(attributes)}) would not be found, since "
-            "their tuples go to another channel: the attributes have other values in the state than at the splitter. "
-            f"Split by attributes that no operator in between changes, or drop the state with --drop-state {operator}"
+            f"state of {operator}: {count} of {plural(total, 'key')} of ({', '.join(attributes)}) would not be found, "
+            "since their tuples go to another channel: the attributes have other values in the state than at the "
+            f"splitter. Split by attributes that no operator in between changes, or drop the state with "
+            f"--drop-state {operator}"
         )
 
 

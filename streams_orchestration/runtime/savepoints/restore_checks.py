@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, select
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment, UnitAction
@@ -177,8 +178,8 @@ def _unmarked(
         if before is None or (before.files, before.newest) != (len(files), newest_name(files)):
             there = "none" if before is None or not before.files else f"{before.files} up to {before.newest}"
             message = (
-                f"{place} has {len(files)} files, up to {newest_name(files)}; at the savepoint it had {there}. "
-                "Results after the savepoint would be doubled: move the newer files away."
+                f"{place} has {plural(len(files), 'file')}, up to {newest_name(files)}; at the savepoint it had "
+                f"{there}. Results after the savepoint would be doubled: move the newer files away."
             )
             raise SavepointError(message)
         if before.unmarked:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
@@ -91,9 +92,10 @@ class UnitFailure:
         if not self.restartable:
             return "its operators are `restartable: false`"
         if self.used_up and self.outside:
-            return f"its cause has lasted for longer than the restart limit allows, after {self.attempts} resets"
+            resets = plural(self.attempts, "reset")
+            return f"its cause has lasted for longer than the restart limit allows, after {resets}"
         if self.used_up:
-            return f"{self.attempts} of {self.max_attempts} resets in a row have failed"
+            return f"{self.attempts} of {plural(self.max_attempts, 'reset')} in a row failed"
         if self.launches >= LAUNCHES:
             return f"its host failed to start {self.launches} times in a row"
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog.states import EventKind, Timer, UnitState
 from streams_orchestration.runtime.units.region_events import REQUESTED
@@ -206,7 +207,7 @@ class RecentResets:
 
     def __str__(self) -> str:
         span = f"{self.seconds / 60:.0f} min" if self.seconds >= 90 else f"{self.seconds:.0f} s"
-        return f"reset {self.count} times in {span}, last cause: {self.cause}"
+        return f"reset {plural(self.count, 'time')} in {span}, last cause: {self.cause}"
 
 
 def recent_resets(unit: UnitStatus, now: float) -> RecentResets | None:

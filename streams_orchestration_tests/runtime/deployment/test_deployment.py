@@ -155,7 +155,7 @@ def test_results_of_an_earlier_life_are_not_mixed_with_new_ones(home: Home, file
     local = LocalApplication(home, totals(file), 5)
     local.run()
     remove_catalog(home)
-    with pytest.raises(NotDeployableError, match=r"results/app/(Out|Raw) has \d+ files of an earlier run.*--fresh"):
+    with pytest.raises(NotDeployableError, match=r"results/app/(Out|Raw) has \d+ files? of an earlier run.*--fresh"):
         deploy(home, deployable(totals(file)))
     deploy(home, deployable(totals(file)), fresh=True)
     assert local.published("Out") == []

@@ -128,7 +128,7 @@ def test_files_of_an_earlier_run_are_refused_and_dropped_by_a_fresh_start(s3: S3
     application.local.run()
     other = s3.put(f"{application.directory}/notes.txt", b"of somebody else")
     with pytest.raises(
-        NotDeployableError, match=rf"s3://{BUCKET}/{application.directory} has 1 files of an earlier run"
+        NotDeployableError, match=rf"s3://{BUCKET}/{application.directory} has 1 file of an earlier run"
     ):
         deploy(Home(tmp_path / "another"), deployable(application.compilation))
     deploy(application.home, deployable(application.compilation), fresh=True)

@@ -133,7 +133,7 @@ def test_another_cause_neither_waits_for_the_first_one_nor_has_fewer_attempts():
 def test_a_unit_that_is_given_up_stays_so_when_it_fails_for_another_cause():
     given_up = replace(UNIT, state="MAXIMUM_RESET_ATTEMPTS_REACHED", kind="host 0", attempts=5)
     failure = failed(given_up, NOW, kind="b", outside=True)
-    assert failure.hopeless == "5 of 5 resets in a row have failed"
+    assert failure.hopeless == "5 of 5 resets in a row failed"
     assert "--force" in failure.remedy
 
 

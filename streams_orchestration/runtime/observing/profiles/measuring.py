@@ -10,6 +10,7 @@ import psutil
 from sqlalchemy import select
 
 from streams_orchestration import world
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.model.profile import PassageCost, Profile
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -89,7 +90,7 @@ def measure(
         message = f"{application} was restarted while it was measured, so the measurement was discarded. Measure again."
         raise NotProfiledError(message)
     if again := _resets(read_status(home, application)) - resets:
-        remarks.append(f"{again} {'reset' if again == 1 else 'resets'} happened: repeated work counts twice")
+        remarks.append(f"{plural(again, 'reset')} happened: repeated work counts twice")
     compilation = deployed_compilation(home, application)
     ended = None if status.state == "RUNNING" else max((each.at for each in after.pes), default=None)
     profile = profile_of(compilation, before, after, lambda rows: _calibrated(home, application, rows), ended)
