@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, TypedDict
 
 import click
 from rich.console import Group, RenderableType
@@ -21,6 +21,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.decoupling import Decision, solve
 from streams_orchestration.compiler.decoupling.application_decision import decide
 from streams_orchestration.compiler.decoupling.decision_document import decision_document
+from streams_orchestration.compiler.decoupling.solver_task import SolverChoice
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.profiles.costs import measured_costs
@@ -30,11 +31,19 @@ from streams_orchestration.model.document import read_document
 from streams_orchestration.model.python_file import is_python
 
 
+class Effort(TypedDict):
+    """The settings of a search for a decision."""
+
+    solver: SolverChoice
+    seconds: float
+    gap: float | None
+
+
 def decouple(
     problem: Path,
     machines: int | None,
     pe: int | None,
-    solver: Literal["highs", "search"],
+    solver: SolverChoice,
     seconds: float,
     gap: float | None,
     options: Options,
@@ -51,7 +60,7 @@ def decouple(
         UsageError: options that need a spec are given for a bare problem, a spec is given without a profile, or the
             output cannot be written.
     """
-    effort = {"solver": solver.lower(), "seconds": seconds, "gap": gap}
+    effort: Effort = {"solver": solver, "seconds": seconds, "gap": gap}
     if is_python(problem):
         return _of_application(problem, options, machines or 2, pe, effort, format_, output)
     tree, wrong = read_document(problem)
@@ -81,7 +90,7 @@ def _of_application(
     options: Options,
     machines: int,
     pe: int | None,
-    effort: dict[str, Any],
+    effort: Effort,
     format_: str,
     output: Path | None,
 ) -> int:

@@ -6,7 +6,7 @@ Names are loaded when they are first used, so that importing a part of this pack
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from streams_orchestration.orchestration.application import build_application_definitions
@@ -31,7 +31,7 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _MODULES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 import dagster as dg
 import networkx as nx
@@ -70,6 +70,18 @@ from streams_orchestration.orchestration.summaries import pictures
 from streams_orchestration.runtime import api
 
 logger = logging.getLogger(__name__)
+
+
+class DefinitionSettings(TypedDict, total=False):
+    """The settings of `build_application_definitions` that are in the YAML of a component."""
+
+    options: Options | None
+    redeploy: str | None
+    profile: str | None
+    available: str | None
+    timezone: str | None
+    gain: float
+    rescale: Rescaling | None
 
 
 def build_application_definitions(  # noqa: PLR0913 - each is a setting of its own
@@ -223,7 +235,12 @@ def watched_specs(
 
 
 def built_alone(
-    spec: WatchedSpec, resource: StreamsResource, resource_key: str, **settings: Any
+    spec: WatchedSpec,
+    resource: StreamsResource,
+    resource_key: str,
+    *,
+    change: SpecChange = unchanged,
+    **settings: Unpack[DefinitionSettings],
 ) -> tuple[WatchedSpec, dg.Definitions]:
     """Return an application's spec and definitions.
 
@@ -235,19 +252,28 @@ def built_alone(
         spec: the spec of the application.
         resource: the resource with the state directory.
         resource_key: the key of the resource.
+        change: see `build_application_definitions`.
         settings: further arguments of `build_application_definitions`.
     """
     if not spec.problem:
         try:
             file, name = spec.files[0], spec.application
-            settings |= {"name": name, "resource_key": resource_key, "watched": False, "keys": spec.keys}
-            return spec, build_application_definitions(file, resource, **settings)
+            return spec, build_application_definitions(
+                file,
+                resource,
+                resource_key=resource_key,
+                name=name,
+                change=change,
+                watched=False,
+                keys=spec.keys,
+                **settings,
+            )
         except Exception as error:  # whatever it is, it must not take the other applications down
             logger.exception("%s cannot be built", spec.application)
             known = isinstance(error, api.StreamsRuntimeError)
             spec = replace(spec, problem=str(error) if known else f"{type(error).__name__}: {error}")
     cancel = cancel_job(spec.application, resource_key, spec.keys)
-    faulty = faulty_definitions(spec, [cancel], settings.get("change", unchanged))
+    faulty = faulty_definitions(spec, [cancel], change)
     return spec, dg.Definitions.merge(faulty, dg.Definitions(resources={resource_key: resource}))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import dagster as dg
 from dagster.components.utils.translation import TranslationFn, TranslationFnResolver
@@ -20,6 +20,7 @@ from streams_orchestration.model.containers import scalar_text
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.model.profile_document import read_profile
 from streams_orchestration.orchestration.application import (
+    DefinitionSettings,
     built_alone,
     described_as,
     known_lineage,
@@ -42,7 +43,7 @@ from streams_orchestration.orchestration.lineage_assets import external_assets
 from streams_orchestration.orchestration.resource import StreamsResource, resource_of
 from streams_orchestration.orchestration.schedules import check_times
 from streams_orchestration.orchestration.sensors import SENSOR, WORKERS, failed_units_sensor
-from streams_orchestration.orchestration.settings import CompileOptions
+from streams_orchestration.orchestration.settings import CompileOptions, Width
 from streams_orchestration.orchestration.spec_state import WatchedSpec, in_time, specs_sensor
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.orchestration.yaml_schema import Checked
@@ -167,7 +168,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
             return dg.Definitions()  # the first of the files that describe one application shows the error
         if self.strict:
             _require_valid(mine, self._options(directory))
-        settings: dict[str, Any] = {
+        settings: DefinitionSettings = {
             "options": self._options(directory),
             "redeploy": self.redeploy,
             "profile": self.measure,
@@ -241,18 +242,18 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         Raises:
             ApplicationError: the profile or the decision cannot be read.
         """
-        config: dict[str, Any] = {
-            "submission": {name: scalar_text(value) for name, value in self.submission.items()},
-            "widths": [{"pattern": pattern, "width": width} for pattern, width in self.widths.items()],
-            "fusion": self.fusion,
-            "pes": self.pes,
-            "pe_capacity": self.pe_capacity,
-        }
+        chosen = CompileOptions(
+            submission={name: scalar_text(value) for name, value in self.submission.items()},
+            widths=[Width(pattern=pattern, width=width) for pattern, width in self.widths.items()],
+            fusion=self.fusion,
+            pes=self.pes,
+            pe_capacity=self.pe_capacity,
+        )
         defaults = Options(
             profile=read_profile(directory / self.profile) if directory and self.profile else None,
             decoupling=read_assignment(directory / self.decoupling) if directory and self.decoupling else None,
         )
-        return CompileOptions(**config).options(defaults)
+        return chosen.options(defaults)
 
 
 def _require_valid(spec: WatchedSpec, options: Options) -> None:

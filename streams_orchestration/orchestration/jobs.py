@@ -8,9 +8,8 @@ pass results on through the catalog and the run's tags, never through an IO mana
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
 
 import dagster as dg
 
@@ -51,7 +50,7 @@ def _asset_job(
     verb: Verb,
     assets: Sequence[dg.AssetKey],
     description: str,
-    config: dict[str, Any] | None = None,
+    config: Mapping[str, float] | None = None,
     max_runtime: int = MAX_RUNTIME,
 ):
     """Return a job that materializes assets of an application in one process.

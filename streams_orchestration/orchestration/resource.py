@@ -64,7 +64,7 @@ class StreamsResource(dg.ConfigurableResource[Any]):
 
     @field_validator("home", "spark_conf", mode="before")
     @classmethod
-    def _path_as_text(cls, value: Any) -> Any:
+    def _path_as_text(cls, value: object) -> object:
         return str(value) if isinstance(value, Path) else value
 
     @property

@@ -79,10 +79,10 @@ class StageResult(NamedTuple):
         return "; ".join(problems[:5]) or None
 
     @property
-    def check_metadata(self) -> dict[str, Any]:
+    def check_metadata(self) -> Metadata:
         """The metadata of the stage's check: the number of problems, the diagnostics, the first 20 violations."""
         count = len(errors_of(self.diagnostics)) + len(self.violations)
-        metadata: dict[str, Any] = {"streams/problems": dg.MetadataValue.int(count)}
+        metadata: Metadata = {"streams/problems": dg.MetadataValue.int(count)}
         if self.diagnostics:
             metadata["streams/diagnostics"] = diagnostics_table(self.diagnostics)
         if self.violations:
@@ -101,7 +101,7 @@ class StageResult(NamedTuple):
         )
         if stage.name == DEPLOYMENT:
             errors = errors_of(self.here or ())
-            metadata: dict[str, Any] = {"streams/problems": dg.MetadataValue.int(len(errors))}
+            metadata: Metadata = {"streams/problems": dg.MetadataValue.int(len(errors))}
             if self.here:
                 metadata["streams/diagnostics"] = diagnostics_table(self.here)
             yield dg.AssetCheckEvaluation(
