@@ -198,7 +198,7 @@ def pytest_runtestloop() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """A test fails that did under the catalog's write lock what others would wait for."""
+    """Fail a test that did something slow under the catalog's write lock."""
     write_turns.watch_stores()
     try:
         with write_turns.watched():

@@ -58,7 +58,7 @@ def assert_same(actual: pa.Table, wanted: pa.Table) -> None:
 
 
 def past_the_cut(status: ApplicationStatus) -> bool:
-    """An epoch is complete and batches were committed after it, so that a reset has something to take back."""
+    """Return True if an epoch is complete and batches were committed after it, which a reset takes back."""
     unit = status.units[0]
     source = status.pes[0]
     return unit.completed_epoch >= 1 and source.epoch > unit.completed_epoch and source.rows_in >= 60_000

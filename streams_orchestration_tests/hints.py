@@ -20,7 +20,7 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 
 def _context(command: click.Command, parent: click.Context | None = None) -> click.Context:
-    """A command keeps its option for help, so each context has the names of the product's."""
+    """Return the context of a command, with the names of the product's option for help."""
     return click.Context(command, info_name=command.name, parent=parent, help_option_names=["-h", "--help"])
 
 

@@ -34,7 +34,7 @@ def _program(name: str) -> str | None:
 
 
 def _user() -> str:
-    """The server changes to another user when root starts it."""
+    """Return the user as whom the server runs; it changes to another one if root starts it."""
     return pwd.getpwuid(os.geteuid() or pwd.getpwnam("nobody").pw_uid).pw_name
 
 
@@ -76,7 +76,7 @@ class Server(DebianServer):
         self._spawn([str(_program(PROGRAMS[0])), *options], lambda: self.connect(user="root"))
 
     def kill(self) -> None:
-        """A crash."""
+        """Crash the server."""
         self.stop(signal.SIGKILL)
 
     def connect(self, database: str | None = None, user: str = USER) -> pymysql.Connection[Any]:
@@ -100,7 +100,7 @@ class Server(DebianServer):
         return sessions
 
     def run(self, statement: str, database: str | None = None) -> list[tuple[Any, ...]]:
-        """One statement of an administrator."""
+        """Run one statement of an administrator."""
         with self.connect(database) as connection, connection.cursor() as cursor:
             cursor.execute(statement)
             return list(cursor.fetchall())

@@ -35,7 +35,7 @@ def binaries() -> Path | None:
 
 
 def _identity() -> Any:
-    """The server refuses to be root, so it becomes a user with no rights."""
+    """Return the user that the server becomes if root starts it, since it refuses to be root."""
     if os.geteuid() != 0:
         return {}
     for name in ("postgres", "nobody"):

@@ -29,7 +29,7 @@ class Target:
         return self.url.partition(":")[0]
 
     def run(self, statement: str, *rows: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        """A statement in a transaction of its own, once for each of the rows if there are any."""
+        """Run a statement in a transaction of its own, once for each of the rows if there are any."""
         with closing(self.connect()) as connection, closing(connection.cursor()) as cursor:
             marks = statement if self.kind == "sqlite" else statement.replace("?", "%s")
             if rows:

@@ -89,7 +89,7 @@ def test_a_killed_host_comes_back_and_the_result_is_that_of_an_undisturbed_run(
 
 
 def assert_reset(home: Home, output: str) -> None:
-    """The failure was reported; every reset is a run of Dagster's that succeeded, or is said to be missing there."""
+    """Assert that the failure was reported, and that all resets are successful runs of Dagster's or missing there."""
     assert "region-0 failed" in output
     if "Dagster does not show the reset of region-0" in output:  # on a very busy machine
         return

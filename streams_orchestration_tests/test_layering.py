@@ -93,7 +93,7 @@ for arguments, status in json.loads(sys.argv[1]):
 
 
 def layer(module: str) -> tuple[int, ...] | None:
-    """The position in `LAYERS` and, where a package has layers, among these; None for modules that are not ours."""
+    """Return the position in `LAYERS` and, if a package has layers, among these; None for modules that are not ours."""
     first, package, *inner = (*module.split("."), "")
     if first != "streams_orchestration" or package not in LAYERS:
         return None

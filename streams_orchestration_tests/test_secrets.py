@@ -206,7 +206,7 @@ def test_a_server_that_is_not_there_has_errors_and_logs_without_the_secret(
 
 
 async def used(bench: Bench) -> None:
-    """An operator tries to reach its server."""
+    """Let an operator try to reach its server."""
     operator = bench.operator
     if isinstance(operator, JournalSource):
         await asyncio.wait_for(operator.receive(cast("Any", Mock())), 0.3)

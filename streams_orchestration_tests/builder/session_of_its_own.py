@@ -20,7 +20,7 @@ def tried() -> list[int]:
 
 
 def main() -> None:
-    """A line for each of three tries: at first, after the session was stopped, beside another session."""
+    """Print a line for each of three tries: at first, after the session was stopped, beside another session."""
     print(tried())
     context = SparkContext._active_spark_context
     assert context is not None

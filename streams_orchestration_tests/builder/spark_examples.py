@@ -39,7 +39,7 @@ class Sessions(StatefulProcessor):
     """Keeps the first and the last time of a session, and how many events it has."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """As Spark calls it."""
+        """Keep the handle and the value of a session; called by Spark."""
         self.handle = handle
         self.session: Any = handle.getValueState("session", "first bigint, last bigint, events bigint")
 
@@ -63,7 +63,7 @@ class Sessions(StatefulProcessor):
             self.session.clear()
 
     def close(self) -> None:
-        """As Spark calls it."""
+        """Do nothing; called by Spark."""
 
     def _ended(self, key: Any, first: int, last: int, events: int) -> Row:
         return Row(user=key[0], events=events, seconds=(last - first) // 1000)

@@ -206,7 +206,7 @@ class _Course:
         self.kinds = [kind for kind in kinds if kind not in NEEDS or had[NEEDS[kind]]]
 
     def go(self) -> None:
-        """All faults, then the end."""
+        """Cause all faults, then wait for the end."""
         self._until(lambda: any(track.epochs[-1][1] > 0 for track in self.watch.units.values()), COMPLETION_SECONDS)
         for number in range(self.case.faults):
             last = number == self.case.faults - 1
@@ -259,7 +259,7 @@ class _Course:
         return reported
 
     def _calm(self) -> bool:
-        """All faults so far are healed."""
+        """Return True if all faults so far are healed."""
         return all(reported.healed is not None for reported in self.verdict.faults)
 
     def _heal(self, reported: Told) -> None:

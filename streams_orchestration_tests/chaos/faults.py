@@ -89,7 +89,7 @@ class Scene:
     place: Path
     """For files of faults."""
     calm: Callable[[], bool]
-    """All faults so far are healed."""
+    """Returns True if all faults so far are healed."""
     storage: FaultyS3 | None = None
     """The storage of the files that the catalog names."""
     count: int = 0
@@ -123,7 +123,7 @@ class Scene:
         return jvms[0], units
 
     def python(self) -> tuple[psutil.Process, tuple[str, ...]]:
-        """A Python process of a host: a planner, a worker, their parent or who forks them all, seldom another one."""
+        """Return a Python process of a host: a planner, a worker, their parent, or seldom the fork server."""
         jvm, units = self.jvm()
         host = jvm.parent()
         children = [child for child in host.children(recursive=True) if child.pid != jvm.pid] if host else []
@@ -138,7 +138,7 @@ Fault = Callable[[Scene], Happened]
 
 
 def command_of(process: psutil.Process) -> list[str]:
-    """Its command line; none of a process that has ended meanwhile."""
+    """Return its command line; none of a process that has ended meanwhile."""
     try:
         return process.cmdline()
     except psutil.Error:
@@ -184,7 +184,7 @@ def pause_python(scene: Scene) -> Happened:
 
 
 def pause_python_across_a_reset(scene: Scene) -> Happened:
-    """A zombie: what it was about to commit comes after the reset."""
+    """Make a zombie: its commit comes after the reset."""
     process, units = scene.python()
     unit = scene.choose.choice(units)
     process.suspend()
@@ -229,7 +229,7 @@ def kill_reset(scene: Scene) -> Happened:
 
 
 def kill_host_and_reset(scene: Scene) -> Happened:
-    """The host is gone, and so is the reset that was to start it."""
+    """Kill the host, and the reset that was to start it."""
     host, units = scene.host()
     host.kill()
     with contextlib.suppress(psutil.Error):
@@ -264,7 +264,7 @@ def crash_server(scene: Scene) -> Happened:
 
 
 def fill_disk(scene: Scene) -> Happened:
-    """Nothing can be written for some seconds."""
+    """Let nothing be written for some seconds."""
     assert scene.small_disk is not None
     seconds = scene.choose.uniform(1, 8)
     ballast = scene.small_disk / "ballast"
@@ -365,7 +365,7 @@ def _lock(scene: Scene, seconds: float) -> Happened:
 
 @contextlib.contextmanager
 def _held_in(server: Server) -> Iterator[None]:
-    """The same in PostgreSQL."""
+    """Hold the catalog in PostgreSQL."""
     with server.connect() as connection, connection.transaction():
         connection.execute(f"LOCK TABLE {SCHEMA}.catalog_version IN EXCLUSIVE MODE")
         yield

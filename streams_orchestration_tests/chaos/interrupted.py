@@ -18,12 +18,12 @@ PLACES = ("nowhere", "in the transaction", "behind the transaction", "behind the
 
 
 def die(*_: Any, **__: Any) -> Any:
-    """As if somebody had killed it."""
+    """End this process as a kill does."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def after(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Do it, then die."""
+    """Return a function that makes the call, then dies."""
 
     def called(*arguments: Any, **named: Any) -> Any:
         call(*arguments, **named)

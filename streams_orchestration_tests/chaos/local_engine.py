@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def run(options: dict[str, str]) -> None:
-    """A query until it is told to stop."""
+    """Run a query until it has to stop."""
     parent, scratch = os.getppid(), Scratch(options["scratch"])
     planner = Planner(options, PLANNER_WAIT_SECONDS)
     at = planner.start()

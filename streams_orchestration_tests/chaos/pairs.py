@@ -43,11 +43,11 @@ class Pair(Shape):
     target: str = TARGET
 
     def apart(self) -> Pair:
-        """The same with another target."""
+        """Return the application with another target."""
         return replace(self, target=WANTED)
 
     def spec(self, hurry: Path) -> dict[str, Any]:
-        """With the sink behind the graph."""
+        """Return the spec with the sink after the graph."""
         return replace(self, graph=[*self.graph, self.aimed(self.target)])._document(hurry)
 
     def _document(self, hurry: Path) -> dict[str, Any]:

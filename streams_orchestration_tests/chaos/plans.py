@@ -97,7 +97,7 @@ def _operator(node: dict[str, Any], choose: random.Random, *, in_order: bool) ->
 
 
 def _placed(graph: list[dict[str, Any]], choose: random.Random) -> list[dict[str, Any]]:
-    """A sink comes to another host than the first source, or back."""
+    """Move a sink to another host than the first source, or back."""
     if any(each.get("config") == FAR for each in graph):
         return [{**each, "config": {}} if each.get("config") == FAR else each for each in graph]
     free = [each["name"] for each in graph if not each.get("config")]
@@ -108,7 +108,7 @@ def _placed(graph: list[dict[str, Any]], choose: random.Random) -> list[dict[str
 
 
 def _decoupled(compilation: Compilation, spec: Path, choose: random.Random) -> Compilation:
-    """The same with some operators of a PE moved to another machine, where that is allowed."""
+    """Return the plan with some operators of a PE moved to another machine, if that is allowed."""
     logical, physical, fusion = compilation.logical, compilation.physical, compilation.fusion
     shared = [pe.operators for pe in fusion.pes if len(pe.operators) > 1]
     if not shared:

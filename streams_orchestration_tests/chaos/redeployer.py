@@ -26,7 +26,7 @@ PLACES = ("hold", "drain", "carry", "switch", "reload")
 
 
 def waiting(place: str, call: Callable[..., Any], *, before: bool = False) -> Callable[..., Any]:
-    """Do it, then wait, or the other way round; the first time only."""
+    """Return a function that waits after the call, or before it; the first time only."""
     waited: list[str] = []
 
     def wait() -> None:

@@ -117,7 +117,7 @@ class Redeployer:
 
 
 def redeploy(scene: Scene) -> Happened:
-    """Nothing else happens."""
+    """Redeploy without another fault."""
     redeployer = Redeployer(scene, "nowhere")
     redeployer.end()
     return Happened(redeployer.came(undisturbed=scene.calm()), redeployer.units)
@@ -133,7 +133,7 @@ def kill_redeploy(scene: Scene) -> Happened:
 
 
 def two_redeploys(scene: Scene) -> Happened:
-    """One begins while the other is in one of its phases."""
+    """Begin a redeploy while another one is in one of its phases."""
     first = Redeployer(scene, scene.choose.choice(PLACES))
     first.reach()
     second = Redeployer(scene, "nowhere") if first.place != "switch" else None
@@ -149,7 +149,7 @@ def two_redeploys(scene: Scene) -> Happened:
 
 
 def pause_python_across_a_redeploy(scene: Scene) -> Happened:
-    """A zombie: what it was about to commit comes after the switch."""
+    """Make a zombie: its commit comes after the switch."""
     process, units = scene.python()
     unit = scene.choose.choice(units)
     process.suspend()
@@ -179,7 +179,7 @@ def pause_host_across_a_redeploy(scene: Scene) -> Happened:
 
 
 def in_a_redeploy(fault: Fault, places: tuple[str, ...] = (*PLACES, FIRST_EPOCH)) -> Fault:
-    """A fault that comes when a redeploy is in one of its phases, which goes on meanwhile."""
+    """Cause a fault in one of the phases of a redeploy, which goes on."""
 
     def happens(scene: Scene) -> Happened:
         redeployer = Redeployer(scene, scene.choose.choice(places))

@@ -85,7 +85,7 @@ class Shape:
     """Plans do not change its widths: in channels, tuples could reach a query with a watermark too late."""
 
     def spec(self, hurry: Path) -> dict[str, Any]:
-        """As a document; its sources take their time until the file exists."""
+        """Return the document; its sources are slow until the file exists."""
         graph = [dict(each) for each in self.graph]
         for each in graph:
             if each["operator"] in HURRIED:
@@ -101,7 +101,7 @@ class Shape:
         }
 
     def apart(self) -> Shape:
-        """The same for a run without faults, which leaves nothing where others look."""
+        """Return the shape for a run without faults."""
         return self
 
     def results(self, home: Home) -> dict[str, Tuples]:

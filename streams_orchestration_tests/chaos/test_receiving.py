@@ -50,7 +50,7 @@ def spec(tcp: int, http: int) -> dict[str, Any]:
 
 
 def say(port: int, number: int) -> bool:
-    """One line; whether it was acknowledged."""
+    """Send one line; return True if it was acknowledged."""
     with (
         contextlib.suppress(OSError),
         socket.create_connection(("127.0.0.1", port), 10) as connection,
@@ -62,7 +62,7 @@ def say(port: int, number: int) -> bool:
 
 
 def post(port: int, number: int) -> bool:
-    """One request, under a key; whether it was taken."""
+    """Post one request under a key; return True if it was taken."""
     headers = {"Idempotency-Key": f"n{number}", "Content-Type": "application/json", "Authorization": f"Bearer {SECRET}"}
     with contextlib.suppress(requests.RequestException):
         answer = requests.post(f"http://127.0.0.1:{port}/", b'{"n": %d}' % number, headers=headers, timeout=10)

@@ -96,7 +96,7 @@ def plain(state: Any) -> Any:
 
 
 def _watermark(state: dict[str, Any]) -> dict[str, Any]:
-    """A stored watermark without what a redeploy begins anew (EV45): tuples and decisions that were counted so far."""
+    """Return a stored watermark without the counts that a redeploy restarts (EV45): of tuples and decisions."""
     partitions = {name: [each[0], *each[2:]] for name, each in state.get("partitions", {}).items()}
     known = {"entries": {}, "idle": [], "rests": False, "sent": None, "threshold": None}
     return {**known, **state, "partitions": partitions, "decided": 0}

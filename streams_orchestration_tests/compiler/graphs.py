@@ -60,7 +60,7 @@ def unexpanded(logical: LogicalGraph) -> PhysicalGraph:
 
 
 def expanded(logical: LogicalGraph) -> PhysicalGraph:
-    """The expansion of a graph whose parallel regions are not nested; replicas are numbered behind all first ones."""
+    """Return the expansion of a graph without nested parallel regions; replicas are numbered after all first ones."""
     operators: list[PhysicalOperator] = []
     replicas: dict[int, list[int]] = {}
     for channel in range(max((region.width for region in logical.regions), default=1)):

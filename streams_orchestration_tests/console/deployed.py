@@ -40,7 +40,7 @@ class Deployed:
         self.beat()
 
     def work(self) -> None:
-        """Some batches, and an epoch."""
+        """Commit some batches, and complete an epoch."""
         for _ in range(2):
             for program in self.local.programs:
                 self.local.step(program)

@@ -21,7 +21,7 @@ FAULT_SECONDS = 45.0
 
 
 def faults_of(field: Field, faults: Iterable[Fault], choose: random.Random) -> Iterator[str]:
-    """Each on a machine that has hosts, and healed before the next one.
+    """Yield faults, each on a machine that has hosts, and healed before the next one.
 
     Yields:
         What was wrong: a unit was reset that none of this fault and the one before had touched.

@@ -103,7 +103,7 @@ class Field:
 
 
 def apart(shape: Shape) -> Shape:
-    """The same with a host for every PE."""
+    """Return the application with a host for every PE."""
     graph: list[dict[str, Any]] = [{**each, "config": {**each.get("config", {}), **APART}} for each in shape.graph]
     return replace(shape, graph=graph)
 

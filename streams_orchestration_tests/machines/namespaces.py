@@ -104,7 +104,7 @@ class Machine:
             )
 
     def die(self) -> None:
-        """All its processes end at once."""
+        """End all its processes at once."""
         if self.process is None:
             return
         with contextlib.suppress(psutil.Error):
@@ -161,7 +161,7 @@ class Machine:
         return self.log.with_suffix(".clock")
 
     def cut(self, address: str | None = None) -> None:
-        """Nothing gets through its link any more, or nothing to one address."""
+        """Let nothing through its link, or nothing to one address."""
         if address is None:
             ip("link", "set", f"{self.space}h"[-15:], "down")
         else:
@@ -172,12 +172,12 @@ class Machine:
         self._ways.enter_context(worse(self.space, self.address, delay, loss))
 
     def heal(self) -> None:
-        """The link is there again, as it was."""
+        """Restore the link."""
         self._ways.close()
         ip("link", "set", f"{self.space}h"[-15:], "up")
 
     def flap(self, times: int, down: float, up: float) -> None:
-        """Its link goes down and comes up again and again: packets are lost, and others come late."""
+        """Take its link down and up repeatedly: packets are lost, and others come late."""
         for _ in range(times):
             self.cut()
             time.sleep(down)

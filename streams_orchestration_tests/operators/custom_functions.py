@@ -68,7 +68,7 @@ def given(values: dict[str, Any], arguments: dict[str, Any]) -> Any:
 
 
 def timing_out(values: dict[str, Any], timers: Any, arguments: dict[str, Any]) -> None:
-    """The timer of k is set anew by every tuple."""
+    """Set the timer of k at every tuple."""
     timers[values["k"]] = values["at"] + arguments["after"]
 
 
@@ -87,7 +87,7 @@ def changing(values: dict[str, Any], timers: Any) -> None:
 
 
 def changing_batches(batch: TupleBatch, timers: Any) -> None:
-    """The same for batches."""
+    """Change timers as `changing` does, by batches."""
     for values in batch.to_pylist():
         changing(values, timers)
 
@@ -102,7 +102,7 @@ def chaining(key: str, time: int, name: str, timers: Any) -> Iterator[dict[str, 
 
 
 def chaining_batches(key: str, time: int, name: str, timers: Any) -> Iterator[dict[str, Any]]:
-    """The same in columns."""
+    """Yield the tuples of `chaining` as columns."""
     for values in chaining(key, time, name, timers):
         yield {attribute: [value] for attribute, value in values.items()}
 

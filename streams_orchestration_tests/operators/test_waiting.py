@@ -50,7 +50,7 @@ def shown(harness: OperatorHarness, attribute: int) -> list[Any]:
 
 
 def waits(queue: deque[Any], item: Any, number: int) -> int:
-    """A tuple of that number waits, or a mark; the number of the next tuple."""
+    """Let a tuple of that number wait, or a mark; return the number of the next tuple."""
     queue.append(number if item is None else MARK)
     return number + (item is None)
 

@@ -198,7 +198,7 @@ class Runtime(SimpleNamespace):
         return self.read_status(catalog.home, application)
 
     def watch(self, home: Home, seconds: float) -> Iterator[dict[str, StatusSummary]]:
-        """One view, and the next one if `status` was changed meanwhile."""
+        """Yield one view, and the next one if `status` was changed meanwhile."""
         self._called("watch", seconds)
         shown = None
         while self.status is not None and self.status != shown:  # the product looks until the time is over

@@ -65,6 +65,6 @@ def measured() -> ApplicationMetrics:
 
 
 def failed(status: ApplicationStatus, **changes: Any) -> ApplicationStatus:
-    """The same with PE 1 failed; `changes` are of its unit."""
+    """Return the status with PE 1 failed; `changes` are of its unit."""
     pes = (status.pes[0], replace(status.pes[1], state="FAILED", error="out of order"))
     return replace(status, pes=pes, units=(replace(status.units[0], **changes),))

@@ -176,7 +176,7 @@ def test_the_request_of_the_sensor_configures_the_redeploy_job(sensed: Sensed):
 
 
 def wait_for(sensed: Sensed, job: str) -> None:
-    """A run that is queued."""
+    """Queue a run."""
     sensed.instance.create_run_for_job(sensed.defs.resolve_job_def(job), tags={APPLICATION_TAG: "demo"})
 
 

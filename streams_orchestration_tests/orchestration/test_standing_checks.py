@@ -92,7 +92,7 @@ def deployed(spec: Path, home: Home, runtime: Runtime, monkeypatch: pytest.Monke
 
 
 def later(status: ApplicationStatus, seconds: float) -> ApplicationStatus:
-    """The same after further epochs, one a second."""
+    """Return the status after further epochs, one a second."""
     unit = status.units[0]
     epoch = unit.completed_epoch + int(seconds)
     host = replace(status.hosts[0], heartbeat_at=NOW + seconds)

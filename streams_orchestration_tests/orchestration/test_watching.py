@@ -21,7 +21,7 @@ from streams_orchestration_tests.orchestration.statuses import NOW, failed, runn
 
 
 def kept(memory: Memory) -> Memory:
-    """As the next tick finds it."""
+    """Return the memory as the next tick finds it."""
     return Cursor.load(Cursor({"demo": memory}).dump()).applications["demo"]
 
 

@@ -129,7 +129,7 @@ class Product:
             return list(connection.scalars(select(p.c.id).where(*mine)))
 
     def report_running(self) -> None:
-        """All queries run, in the generation of their unit: what hosts would report."""
+        """Report that all queries run in the generation of their unit, as hosts do."""
         p, u = tables.pe, tables.unit
         generation = select(u.c.generation).where(u.c.application == p.c.application, u.c.name == p.c.unit)
         with self.catalog.write() as connection:

@@ -26,7 +26,7 @@ def queried(flight: Flight, query: Query, *, flushed: bool) -> Flight:
 
 
 def run(topology: Topology, world: World, pe: int, flight: Flight) -> World:
-    """The tasks of a batch have run; a query's checkpoint stands at it."""
+    """Run the tasks of a batch, which moves a query's checkpoint to it."""
     world = world.with_flights(pe, (*world.flights[pe], flight))
     if not topology.query(pe):
         return world
@@ -45,19 +45,19 @@ def anew(setting: Setting, world: World, pes: Iterable[int]) -> World:
 
 
 def is_between(topology: Topology, world: World, pe: int) -> bool:
-    """The last commit of a query ended no epoch, so it names no checkpoint."""
+    """Return True if the last commit of a query ended no epoch, so that it names no checkpoint."""
     row = world.pes[pe]
     return bool(topology.query(pe)) and row.batch >= 0 and row.stored != row.batch
 
 
 def is_unlinked(world: World, pe: int) -> bool:
-    """The last commit of a query has ended an epoch, and its checkpoint is not named yet."""
+    """Return True if the last commit of a query ended an epoch whose checkpoint is not named yet."""
     row = world.pes[pe]
     return row.stored != row.batch and any(boundary.pe.batch == row.batch for boundary in world.boundaries[pe])
 
 
 def link(world: World, pe: int) -> World:
-    """A transaction of its own names the checkpoint; the product has none, its commits do."""
+    """Name the checkpoint in a transaction of its own; in the product, the commits name it."""
     row, query = world.pes[pe], world.queries[pe]
     linked = row._replace(state=query.state, stored=row.batch, closed=query.closed)
     boundaries = tuple(

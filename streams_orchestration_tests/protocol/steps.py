@@ -37,7 +37,7 @@ class Protocol(Setting):
     """The steps that are possible for an application in a setting."""
 
     def start(self) -> World:
-        """Nothing has happened yet."""
+        """Return the world in which nothing has happened yet."""
         t = self.topology
         none = ((),) * len(t.programs)
         pes = tuple(Pe(inputs=(0,) * len(reads)) for reads in t.reads)
@@ -73,11 +73,11 @@ class Protocol(Setting):
         return collected(self, outcome())
 
     def complete(self, world: World) -> bool:
-        """All has come to its end."""
+        """Return True if everything has come to its end."""
         return all(unit.done for unit in world.units)
 
     def _triggers(self, number: int, unit: Unit) -> bool:
-        """The period of a region that is PROCESSING has passed."""
+        """Return True if a unit is a region that is PROCESSING, whose period may pass."""
         region = not self.topology.programs[self.topology.members[number][0]].autonomous
         return region and unit.last is None and unit.trigger == unit.completed and not unit.done
 
@@ -107,7 +107,7 @@ class Protocol(Setting):
                 yield ("complete", number, 0), partial(world.with_unit, number, unit._replace(done=True))
 
     def _redeploys(self, world: World) -> Iterator[tuple[Step, Outcome]]:
-        """A redeploy begins, goes on, dies, passes its trial, or is reverted."""
+        """Yield the steps of a redeploy: it begins, goes on, dies, passes its trial, or is reverted."""
         units = range(len(self.topology.units))
         changes = [(unit,) for unit in units] + [tuple(units)] * (len(units) > 1)
         if world.tried:

@@ -66,7 +66,7 @@ def test_model_and_product_agree_after_every_step(tmp_path: Path, name: str, wal
 
 
 def walked(directory: Path, name: str, choose: random.Random, reverts: float) -> list[Step]:
-    """One walk to the end of the application."""
+    """Walk to the end of the application."""
     directory.mkdir()
     protocol = Protocol(
         topology(name), epochs=6, faults=STEPS, kinds=("reset",), forgets=False, redeploys=REDEPLOYS, causes=CAUSES
@@ -96,13 +96,13 @@ def walked(directory: Path, name: str, choose: random.Random, reverts: float) ->
 
 
 def _resets_what_is_finished(protocol: Protocol, world: World, step: Step) -> bool:
-    """The product refuses some of these resets; the others change nothing but the generation."""
+    """Return True for a reset of a final unit: the product refuses it, or it changes nothing but the generation."""
     kind, unit, _ = step
     return kind == "reset" and all(world.pes[pe].final for pe in protocol.topology.members[unit])
 
 
 def taken_by_both(protocol: Protocol, product: Product, world: World, step: Step) -> World:
-    """One step of both; the world afterwards."""
+    """Take one step in both, and return the world afterwards."""
     kind, number, choice = step
     before = world
     world = _after(protocol, world, step)
@@ -143,7 +143,7 @@ def _after(protocol: Protocol, world: World, step: Step) -> World:
 
 
 def _all(protocol: Protocol, world: World, kinds: tuple[str, ...]) -> World:
-    """The product does all of these at once."""
+    """Take all steps of these kinds, as the product does at once; return the world afterwards."""
     while (step := next((step for step, _ in protocol.steps(world) if step[0] in kinds), None)) is not None:
         world = _after(protocol, world, step)
     return world

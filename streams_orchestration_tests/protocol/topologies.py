@@ -110,7 +110,7 @@ class Topology:
         return self.channels[(item + plan) % len(self.channels)]
 
     def takes(self, plan: int, pe: int, item: int) -> bool:
-        """Does a PE get a tuple of a stream that it reads?"""
+        """Return True if a PE gets a tuple of a stream that it reads."""
         return pe not in self.channels or self.channel(plan, item) == pe
 
     @functools.cached_property

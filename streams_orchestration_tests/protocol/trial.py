@@ -38,7 +38,7 @@ def _is_proved(topology: Topology, world: World, unit: int) -> bool:
 
 
 def _has_read(topology: Topology, world: World, pe: int) -> bool:
-    """A PE has read the first epoch that each unit on trial gave it tuples in."""
+    """Return True if a PE has read the first epoch in which each unit on trial gave it tuples."""
     unit = topology.unit_of[pe]
     cut = next((b.pe for b in world.boundaries[pe] if b.epoch == world.units[unit].completed), world.pes[pe])
     for producer, read in zip(topology.reads[pe], cut.inputs, strict=True):

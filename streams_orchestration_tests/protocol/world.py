@@ -9,7 +9,7 @@ Items = tuple[int, ...]
 
 
 def put(values: tuple, index: int, value: object) -> tuple:
-    """The same values with another one at an index."""
+    """Return the values with another one at an index."""
     return (*values[:index], value, *values[index + 1 :])
 
 
@@ -171,11 +171,11 @@ class World(NamedTuple):
         return self.last_epoch if unit in self.tried else self.units[unit].completed
 
     def with_unit(self, number: int, unit: Unit) -> World:
-        """The same with another row of a unit."""
+        """Return the world with another row of a unit."""
         return self._replace(units=put(self.units, number, unit))
 
     def with_flights(self, pe: int, flights: tuple[Flight, ...]) -> World:
-        """The same with other batches of a PE in flight."""
+        """Return the world with other batches of a PE in flight."""
         return self._replace(flights=put(self.flights, pe, flights))
 
 

@@ -42,12 +42,12 @@ class Alarms(Operator):
 
 
 def heard(values: dict[str, Any], timers: Any) -> None:
-    """The same for `onTuple` of a Custom."""
+    """Set the timer of a key, for `onTuple` of a Custom."""
     timers[values["k"]] = values["at"] + AFTER
 
 
 def silent(key: str, time: int) -> dict[str, Any]:
-    """The same for `onTimer` of a Custom."""
+    """Return the tuple of a timer that fires, for `onTimer` of a Custom."""
     return {"at": time, "k": key, "n": 0}
 
 

@@ -156,7 +156,7 @@ def totals(path: Path, width: int = 2, **options: Any) -> Compilation:
 
 
 def expected_totals(data: Iterable[tuple[str, int]], factor: int = 2) -> list[RowTuple]:
-    """The same by pandas."""
+    """Return the expected totals, computed by pandas."""
     frame = pd.DataFrame(list(data), columns=pd.Index(["k", "n"]))
     number = frame.groupby("k").cumcount() + 1
     total = (frame["n"] * factor).groupby(frame["k"]).cumsum()

@@ -17,7 +17,7 @@ EVENTS = st.lists(EVENT, max_size=12)
 
 
 def happens(local: LocalApplication, event: str, number: int) -> None:
-    """One event; batches are of other sizes every time, so that a replay need not have those of the first time."""
+    """Let one event happen; the sizes of batches differ, so that a replay need not repeat them."""
     local.source_limit = 2 + number % 9
     program = local.programs[number % len(local.programs)]
     match event:

@@ -60,7 +60,7 @@ def importer(home: Path, name: str = "importer", **parameters: Any) -> LocalAppl
 
 @functools.cache
 def regions(directory: Path, visibility: str) -> tuple[Compilation, Compilation]:
-    """A region that exports, and one with state that imports: the second one starts with what nobody replays to it."""
+    """Return a region that exports, and one with state that imports and starts with tuples that nobody replays."""
     file = write_rows(directory / "rows.parquet", 30)
     exported = export("Doubled", properties={"kind": "rows"}, visibility=visibility)
     graph = [source("Rows", file), node("Doubled", "Doubling", "Rows"), exported]
@@ -96,7 +96,7 @@ def run_until_idle(*applications: LocalApplication) -> None:
 
 
 def heard(application: LocalApplication) -> None:
-    """Its hosts give heartbeats, as far as this test goes."""
+    """Give the heartbeats of its hosts."""
     with application.catalog.write() as connection:
         connection.execute(update(tables.host).values(heartbeat_at=time.time() + 1e6))
 

@@ -56,7 +56,7 @@ class Fault:
             connection.execute("SELECT 1")  # the driver learns now what it would have learnt from the answer
 
     def _happen(self, connection: Any) -> None:
-        """A backend is terminated for real, and the driver finds out."""
+        """Terminate a backend, so that the driver notices it."""
         self.happened = True
         if self.server is not None:
             assert isinstance(connection, psycopg.Connection)

@@ -29,7 +29,7 @@ class IdleQuery:
         return self.error
 
     def stop(self) -> None:
-        """Nothing is left of it."""
+        """Do nothing."""
 
 
 class IdleEngine:
@@ -58,7 +58,7 @@ class IdleEngine:
         return None
 
     def watch(self, wake: Callable[[], None]) -> None:
-        """None of its queries ends by itself."""
+        """Watch nothing, since none of its queries ends by itself."""
 
     def query(self, start: QueryStart) -> IdleQuery:
         query = IdleQuery(start)

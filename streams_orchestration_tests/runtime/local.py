@@ -19,7 +19,7 @@ class LocalApplication(SteppedApplication):
                 self.step(program)
 
     def commit(self, *, boundary: bool = False) -> None:
-        """A batch of the only PE, of which nothing is published.
+        """Commit a batch of the only PE; nothing of it is published.
 
         Args:
             boundary: it ends the epoch.

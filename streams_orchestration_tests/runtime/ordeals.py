@@ -42,27 +42,27 @@ class Ordeal:
         self.local.step(self._program(number))
 
     def turn(self, number: int) -> None:
-        """Every PE gets as far as the next: without that few tuples would ever come to the sinks."""
+        """Bring every PE as far as the next: without that few tuples would ever come to the sinks."""
         self._program(number)
         for program in self.local.programs:
             self.local.step(program)
 
     def execute_only(self, number: int) -> None:
-        """A host dies after the tasks have run; a zombie of it may still try to commit."""
+        """Kill a host after the tasks have run; its zombie may still try to commit."""
         program = self._program(number)
         plan = self.local.plan(program)
         if plan is not None:
             self.in_flight.append((program, plan, self.local.execute(program, plan)))
 
     def commit_only(self, number: int) -> None:
-        """A host dies after a commit, before it publishes."""
+        """Kill a host after a commit, before it publishes."""
         program = self._program(number)
         plan = self.local.plan(program)
         if plan is not None:
             commit_batch(self.local.catalog, program, plan, self.local.execute(program, plan), 0.0)
 
     def commit_late(self, number: int) -> None:
-        """A batch in flight arrives: it is refused unless nothing has happened to its PE meanwhile."""
+        """Commit a batch in flight: it is refused unless nothing has happened to its PE meanwhile."""
         if self.in_flight:
             program, plan, results = self.in_flight.pop(number % len(self.in_flight))
             current = self.local.plan(program)
@@ -135,7 +135,7 @@ class DeliveringOrdeal(Ordeal):
             self.local.publish()
 
     def forget_delivery(self, _number: int) -> None:
-        """A host dies after the other side has a delivery; the one in its place has deliverers of its own."""
+        """Kill a host after a delivery; its successor has deliverers of its own."""
 
         def die(*_: object, **__: object) -> bool:
             raise KeyboardInterrupt

@@ -83,7 +83,7 @@ class Disk:
 
 @contextmanager
 def recorded(root: Path, patch: pytest.MonkeyPatch) -> Iterator[Disk]:
-    """A disk on which nothing below a directory is yet, and a check of every commit of a catalog within the block.
+    """Yield a disk on which a directory is still empty; within the block, check every commit of a catalog.
 
     All files that a commit names must be on disk before it begins.
     """

@@ -75,7 +75,7 @@ def kept_of(local: LocalApplication) -> list[Any]:
 
 
 def run_some(local: LocalApplication, turns: int) -> None:
-    """A step of each PE in every turn, and the end of an epoch in every third."""
+    """Step every PE in every turn, and end an epoch in every third."""
     for turn in range(turns):
         if turn % 3 == 2:
             local.trigger()
@@ -137,7 +137,7 @@ def decided(local: LocalApplication) -> TrialRow | None:
 
 
 def _show_running(local: LocalApplication) -> None:
-    """A PE in no region that has nothing to read has proved itself when it runs."""
+    """Mark the waiting PEs as running: a PE in no region that has nothing to read proves itself so."""
     p = tables.pe
     with local.catalog.write() as connection:
         wanted = (p.c.application == local.name, p.c.state == "WANTED")
@@ -164,7 +164,7 @@ def drained(local: LocalApplication, units: Sequence[str]) -> None:
 
 
 def begin(local: LocalApplication, width: int = 3) -> None:
-    """A redeploy of `visits` that is on trial from then on."""
+    """Redeploy `visits`, which is on trial from then on."""
     directory = local.home.root.parent
     locked.begin_redeploy(local.home, deployable(visits(directory, width, 2)), within=20.0)
     adopt(local)

@@ -91,7 +91,7 @@ class Running:
             return list(connection.scalars(select(e.c.kind).where(e.c.unit == self.unit_name).order_by(e.c.number)))
 
     def come_up(self) -> None:
-        """Every host that was launched reports, and drives the controller as its main loop does."""
+        """Let every launched host report and drive the controller as its main loop does."""
         self.set(tables.host, state="RUNNING", heartbeat_at=time.time(), launches=0)
         observe(self.catalog, self.name)
         self.local.report_running()
@@ -101,7 +101,7 @@ class Running:
             connection.execute(update(table).where(table.c.application == self.name).values(**values))
 
     def work(self) -> None:
-        """Some batches; one epoch is complete and something follows it."""
+        """Commit some batches, with one complete epoch and something after it."""
         for program in self.local.programs:
             self.local.step(program)
         self.local.trigger()
@@ -114,13 +114,13 @@ class Running:
         self.hosts.alive_pids.clear()
 
     def watch(self) -> None:
-        """One look of somebody who resets what fails."""
+        """Look once, and reset what fails."""
         observe(self.catalog, self.name)
         if (failure := self.failure) is not None and not failure.exhausted:
             reset(self.home, self.name, self.unit_name, generation=failure.generation)
 
     def expire(self) -> None:
-        """The timer that runs has run out."""
+        """Let the running timer expire."""
         u = tables.unit
         with self.catalog.write() as connection:
             connection.execute(update(u).where(u.c.name == self.unit_name).values(deadline=time.time() - 1.0))

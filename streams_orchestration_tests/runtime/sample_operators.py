@@ -171,7 +171,7 @@ def leaving(batch: TupleBatch) -> None:
 
 @operator(mutates=("n",))
 def inverse_in_place(batch: TupleBatch) -> TupleBatch:
-    """The same, written over the tuples one by one."""
+    """Invert the tuples in place, one by one."""
     values = batch.writable("n")
     for i, n in enumerate(values.tolist()):
         values[i] = 10 // n
@@ -179,12 +179,12 @@ def inverse_in_place(batch: TupleBatch) -> TupleBatch:
 
 
 def inverse_of_one(values: dict[str, Any]) -> dict[str, Any]:
-    """The same, for Custom."""
+    """Invert one tuple, for Custom."""
     return {"k": values["k"], "n": 10 // values["n"]}
 
 
 def numbered_inverse(batch: TupleBatch, state: dict[str, Any]) -> dict[str, Any]:
-    """The same with a state, so that it cannot be called again."""
+    """Invert tuples with a state, so that it cannot be called again."""
     state["count"] = state.get("count", 0) + len(batch)
     return {"k": batch.arrow["k"], "n": [10 // n for n in batch.column("n").tolist()]}
 

@@ -69,7 +69,7 @@ class Feed:
         self.add()
 
     def add(self, count: int = 23) -> None:
-        """A file more in both directories."""
+        """Add a file to both directories."""
         self._files += 1
         for name, begin, known in (("first", 0, self.first), ("second", 1000, self.second)):
             write_rows(self._directory / name / f"{self._files:03d}.parquet", count, begin + len(known))

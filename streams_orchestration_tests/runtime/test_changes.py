@@ -44,7 +44,7 @@ class ChangesOrdeal(ServerOrdeal):
         self.confirmer._sources = confirming(self.local.home, self.local.programs)
 
     def write(self, number: int) -> None:
-        """One transaction, of more rows than a batch has or of fewer."""
+        """Write one transaction, of more rows than a batch has or of fewer."""
         if not self.away:
             first = len(self.written)
             rows = [(f"k{each % 5}", each) for each in range(first, first + 1 + number % 17)]

@@ -50,7 +50,7 @@ class DatabaseOrdeal(DeliveringOrdeal, ServerOrdeal):
         self.late: list[tuple[str, list]] = []
 
     def keep_due(self, _number: int) -> None:
-        """A publisher falls asleep over what it was about to deliver."""
+        """Keep the outputs that a publisher was about to deliver."""
         outputs = outstanding(self.local.catalog, self.local.name, deliveries=True).deliveries
         self.late += [(sink, list(each)) for sink, each in itertools.groupby(outputs, key=lambda row: row.operator)]
 

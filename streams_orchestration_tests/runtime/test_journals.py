@@ -40,7 +40,7 @@ class JournalOrdeal(Ordeal):
         self._begin()
 
     def _begin(self) -> None:
-        """A host is there."""
+        """Start the receivers of a host."""
         made = receivers(self.local.home, self.local.programs)
         self.source: JournalSource = made["Rows"].source
         self.files = files_of(self.source)

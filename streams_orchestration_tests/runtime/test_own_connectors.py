@@ -58,7 +58,7 @@ class LogOrdeal(DeliveringOrdeal):
         self.written += rows
 
     def publish(self, _number: int) -> None:
-        """The database is a file, which is never away."""
+        """Publish in the database, which is a file and never away."""
         self.local.publish()
 
     def rows(self) -> list[tuple]:

@@ -27,7 +27,7 @@ FUSION: list[dict[str, Any]] = [{"fusion": "automatic"}, *({"fusion": "manual", 
 
 
 def panes_of(directory: Path, width: int, *, merged: bool) -> list[dict[str, Any]]:
-    """One source, or the Union of two -> (parallel by key: panes of 10 s) -> sink; a second sink gets what is too late.
+    """Return one source, or the Union of two -> (parallel by key: panes of 10 s) -> sink, and a sink of late tuples.
 
     A tuple that is late at its source is in the graph with one source only, since a merge may take it or not (EV42).
     """

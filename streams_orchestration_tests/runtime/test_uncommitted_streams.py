@@ -113,7 +113,7 @@ def test_numbers_that_a_reset_has_used_up_hold_nobody_up(tmp_path: Path):
 
 
 def shown(*batches: int, rows: int = 1) -> StreamView:
-    """A segment for each of these batches of the producer."""
+    """Insert a segment for each of these batches of the producer."""
     segments = tuple((number, 1, Segment("S", f"{batch}", rows, 1, 0)) for number, batch in enumerate(batches))
     return StreamView(segments, 1, ended=False, batches=batches)
 

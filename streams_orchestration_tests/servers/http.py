@@ -48,7 +48,7 @@ def receiver() -> Iterator[Receiver]:
             self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing is written."""
+            """Write nothing."""
 
     with serving(Handler) as state.address:
         yield state

@@ -131,7 +131,7 @@ class Broker(RestartableServer):
         return AdminClient({"bootstrap.servers": f"127.0.0.1:{self.port}"})
 
     def topic(self, partitions: int = 1, name: str = "", **settings: str) -> str:
-        """A new topic; gives its name once the broker says that it is there, which may be a moment after it is made."""
+        """Make a topic, and return its name once the broker says that it exists."""
         from confluent_kafka.cimpl import NewTopic
 
         name = name or f"t{uuid.uuid4().hex[:12]}"
@@ -168,7 +168,7 @@ class Broker(RestartableServer):
         return set(self.admin().list_topics(timeout=START_SECONDS).topics)
 
     def allow_only(self, topic: str, operation: str) -> None:
-        """The user with credentials may do one thing with a topic, and nothing else."""
+        """Allow the user with credentials one operation on a topic."""
         kafka: Any = importlib.import_module("confluent_kafka.admin")
         right = kafka.AclBinding(
             kafka.ResourceType.TOPIC, topic, kafka.ResourcePatternType.LITERAL, f"User:{USER}", "*",

@@ -34,7 +34,7 @@ class SmallRegistry:
     """Method, path and headers."""
 
     def add(self, text: str, kind: str = "AVRO", subject: str = "", references: Any = ()) -> int:
-        """A schema; gives its number."""
+        """Add a schema; return its number."""
         body = {"schema": text, "schemaType": kind, "references": list(references)}
         if body not in self.schemas:
             self.schemas.append(body)
@@ -88,7 +88,7 @@ def small_registry() -> Iterator[SmallRegistry]:
             self.do_POST()
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing is written."""
+            """Write nothing."""
 
     with serving(Handler) as state.address:
         yield state

@@ -49,7 +49,7 @@ class Cluster:
         wait_for_port(self.port, self._master, START_SECONDS, self.directory / "master.log", self.host)
 
     def add_worker(self, host: str | None = None, prefix: Sequence[str] = ()) -> None:
-        """One more worker.
+        """Add a worker.
 
         Args:
             host: its address; that of the master when None.

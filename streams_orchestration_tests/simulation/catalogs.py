@@ -252,7 +252,7 @@ class SharedFile:
         return self._writer is raw
 
     def _before_commit(self, raw: sqlite3.Connection) -> None:
-        """Do what comes between the end of a connection and the commit."""
+        """Act between the end of a connection and the commit; do nothing here."""
 
     def commit(self, raw: sqlite3.Connection) -> None:
         """Commit a transaction, whose connection may be lost meanwhile."""

@@ -184,7 +184,7 @@ class Checks:
         self.generations = sum(generation for generation, _, _ in self._units.values())
 
     def _look_at_cuts(self) -> Iterator[str]:
-        """A cut stays as it is."""
+        """Check that a cut does not change."""
         # a switch puts the boundary commits of the new plan in the place of the cut
         for row in self.rows(
             "SELECT a.plan, e.unit, e.epoch, e.cut FROM epoch e JOIN application a ON name = e.application"
@@ -194,7 +194,7 @@ class Checks:
                 yield f"{row['unit']}: the cut of epoch {row['epoch']} was {known} and is {row['cut']}"
 
     def _look_at_commits(self) -> Iterator[str]:
-        """A commit is of its unit's generation, follows the one before, and names files that exist."""
+        """Check that a commit has its unit's generation, follows the previous one, and names existing files."""
         there = {tuple(row) for row in self.rows("SELECT pe, batch, generation FROM batch_commit")}
         new, self._commits = sorted(there - self._commits), there
         self.batches += len(new)
@@ -235,7 +235,7 @@ class Checks:
         yield (row["pending"] for row in files)
 
     def _look_at_results(self) -> Iterator[str]:
-        """A published file stays as it was, and readers see a part of the undisturbed result."""
+        """Check that published files do not change, and that readers see a part of the undisturbed result."""
         self._is_new = False
         if self._disk_changes == self.disk.changes:
             return  # no name of a file is another one than at the last look
@@ -261,7 +261,7 @@ class Checks:
                 yield f"{sink}: {found_wrong}; {new[0].name} came after {after}"
 
     def _look_at_settled(self) -> Iterator[str]:
-        """A published file that the catalog no longer names is on disk, with the directories above it."""
+        """Check that published files that the catalog no longer names are on disk, with their directories."""
         new = self._published.keys() - self._sound
         for path in sorted(new & self.settled() if new else ()):
             self._sound.add(path)

@@ -113,7 +113,7 @@ class Histories:
             yield from self.look_at_files()
 
     def look_at_files(self) -> Iterator[str]:
-        """Every file that the catalog names is there."""
+        """Check that every file that the catalog names exists."""
         for path, final in self.rows(NAMED):
             if not self.exists(path) and not (final and self.exists(final)):
                 yield f"{path} is gone, and the catalog names it"
@@ -166,7 +166,7 @@ class Histories:
         return next((phase for phase, names in PHASES.items() if states & names), "complete")
 
     def _absent(self, unit: str) -> Iterator[str]:
-        """A reset begins when all hosts of the unit are there."""
+        """Check that a reset begins when all hosts of the unit are present."""
         absent = (
             "SELECT DISTINCT h.id, h.state FROM host h JOIN pe p ON p.host = h.id AND p.application = h.application "
             "WHERE p.unit = ? AND NOT p.final AND h.state IN ('STARTING', 'WAITING')"
@@ -175,19 +175,19 @@ class Histories:
             yield f"{unit} begins its reset while host {host} is {state}"
 
     def _behind(self, unit: str) -> Iterator[str]:
-        """A reset leaves nothing behind the cut."""
+        """Check that a reset leaves nothing after the cut."""
         for kind, source in BEHIND.items():
             late = "AND EXISTS (SELECT 1 FROM pe p WHERE p.id = t.pe AND p.unit = ? AND p.batch < t.batch)"
             for pe, batch in self.rows(f"SELECT t.pe, t.batch FROM {source} {late}", unit):
                 yield f"{unit}: a {kind} of PE {pe} is left of batch {batch}, behind the cut"
 
     def _not_running(self, unit: str, generation: int) -> Iterator[str]:
-        """A reset is done when all PEs run in the new generation."""
+        """Check that a reset is done when all PEs run in the new generation."""
         for (pe,) in self.rows("SELECT id FROM pe WHERE unit = ? AND NOT final AND running != ?", unit, generation):
             yield f"{unit} works again, and PE {pe} has not begun in generation {generation}"
 
     def _look_at_segments(self) -> Iterator[str]:
-        """A number of a segment is used once, also after a revert."""
+        """Check that a number of a segment is used once, also after a revert."""
         for plan, stream, number, path in self.rows(SEGMENTS):
             if plan not in self._lines:
                 tried = self._lines.get(plan - 1)
@@ -198,7 +198,7 @@ class Histories:
                 self._segments[place] = path
 
     def _look_at_epochs(self) -> Iterator[str]:
-        """An epoch of a PE is closed once in a generation."""
+        """Check that an epoch of a PE is closed once in a generation."""
         for pe, epoch, generation, batch in self.rows(CLOSED):
             if (known := self._closed.setdefault((pe, epoch, generation), batch)) != batch:
                 yield f"PE {pe}: epoch {epoch} is closed by batch {known} and by batch {batch}"

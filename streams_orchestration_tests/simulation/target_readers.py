@@ -67,13 +67,13 @@ class TargetReaders:
             yield from self._look_at_key(name, rows) if self.tables[name] != name else self._look_at_rows(name, rows)
 
     def look_at_catalog(self) -> Iterator[str]:
-        """The catalog counts no row as delivered that the target has not."""
+        """Check that the target has all rows that the catalog counts as delivered."""
         for name in self.tables:
             if (counted := self.counted(name)) > self._delivered.get(name, 0):
                 yield f"{name}: {counted} rows count as delivered, and the target has {self._delivered.get(name, 0)}"
 
     def _look_at_marks(self, connection: sqlite3.Connection) -> Iterator[str]:
-        """A mark never goes back, and a delivery has one."""
+        """Check that a mark never goes back, and that a delivery has one."""
         self._delivered = {}
         statement = f"SELECT life, operator, channel, generation, number, rows FROM {MARKS}"
         for *key, generation, number, rows in connection.execute(statement):
@@ -94,7 +94,7 @@ class TargetReaders:
             yield f"{name}: {len(rows)} rows, and marks of {self._delivered.get(name, 0)}"
 
     def _look_at_key(self, name: str, rows: Tuples) -> Iterator[str]:
-        """The row of a key is never an older one, and no delivery is seen in part."""
+        """Check that the row of a key is never an older one, and that no delivery is seen in part."""
         for row in rows:
             of_key = [each for each in self.wanted[self.tables[name]] if each[0] == row[0]]
             place = of_key.index(row) + 1 if row in of_key else 0

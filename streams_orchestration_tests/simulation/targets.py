@@ -61,7 +61,7 @@ class TargetServer:
         return now >= self.away_until and now >= self.scheduler.machine.storage_away_until
 
     def end(self, process: SimulatedProcess) -> None:
-        """Do what a server does when a process has ended."""
+        """End the connections of a process that has ended, if the server has any."""
 
 
 class Target(TargetServer):

@@ -45,13 +45,13 @@ class TopicReaders:
                 yield f"{topic}: {found}"
 
     def look_at_catalog(self) -> Iterator[str]:
-        """The catalog counts no row as delivered that the topic has not."""
+        """Check that the topic has all rows that the catalog counts as delivered."""
         for topic, sink in self.topics.items():
             if (counted := self.counted(sink)) > (there := len(self._seen.get(topic, []))):
                 yield f"{sink}: {counted} rows count as delivered, and topic {topic} has {there}"
 
     def _look_at_mark(self, transaction: Transaction) -> None:
-        """A transaction has messages and the mark of one delivery, which is a later one than that before."""
+        """Check that a transaction has messages and the mark of one delivery, later than the previous one."""
         if not transaction.messages or len(transaction.offsets) != 1:
             self._found.append(f"a transaction has {transaction.messages} messages and marks {transaction.offsets}")
             return

@@ -147,7 +147,7 @@ def test_a_splitter_counts_with_its_fullest_channel() -> None:
 
 
 def serve(out: bool, consumers: Sequence[str], order: Sequence[int], copy: Sequence[bool]) -> bool:
-    """Is every reader shown the tuple as submitted, and the producer's tuple untouched where it keeps it?"""
+    """Return True if all readers get the tuple as submitted, and a producer that keeps it finds it untouched."""
     touched = False
     for position in order:
         if not copy[position]:

@@ -22,7 +22,7 @@ FUSIONS: dict[str, dict[str, Any]] = {
 
 
 def document(case: dict[str, Any]) -> dict[str, Any]:
-    """The problem of a case. A source executes where its output goes, so the output is an operator of its own (Q1)."""
+    """Return the problem of a case, in which the output of a source is an operator of its own (Q1)."""
     ops: list[dict[str, Any]] = []
     for number, cpu in enumerate(case["cpu"]):
         parents = [f"out {source}" for source, target, _ in case["edges"] if target == number]

@@ -51,7 +51,7 @@ def demo() -> Compilation:
 
 
 def so_far(compilation: Compilation, count: int) -> Any:
-    """As after the first `count` stages behind the logical graph."""
+    """Return the results after the first `count` stages behind the logical graph."""
     fields = ("physical", "regions", "event_time", "fusion", "threads", "copies")
     kept = {name: getattr(compilation, name) if n < count else None for n, name in enumerate(fields)}
     return SimpleNamespace(logical=compilation.logical, **kept)

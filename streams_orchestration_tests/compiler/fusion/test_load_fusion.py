@@ -40,7 +40,7 @@ def profile(cpu: dict[str, float], tuples: dict[str, float], *, transport: bool 
 
 
 def chain(*configs: dict[str, Any]) -> Any:
-    """A -> B -> C -> D, with what each has besides."""
+    """Return A -> B -> C -> D, with further keys of each."""
     names = "ABCD"
     invocations: list[dict[str, Any]] = [{"name": "A", "operator": "Source"}]
     invocations += [

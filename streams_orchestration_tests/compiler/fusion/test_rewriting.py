@@ -42,7 +42,7 @@ def application(case: dict[str, Any]) -> Application:
 
 
 def rewritten(given: Application, machines: Mapping[str, int], options: dict[str, Any] | None = None) -> Compilation:
-    """The application with a decision that was made for it, compiled with other options than those that it was for."""
+    """Return the application with a decision for it, compiled with other options than those of the decision."""
     decision = assignment(compile_application(given), dict(machines))
     return compile_application(given, Options(**options or {}, decoupling=decision))
 

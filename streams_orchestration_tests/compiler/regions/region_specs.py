@@ -7,7 +7,7 @@ from typing import Any
 
 
 def spec_of(case: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec of one case. An operator `x` inside the composite `C` becomes `C.x`, everything else keeps its name."""
+    """Return the spec of one case. An operator `x` inside the composite `C` becomes `C.x`; all other names are kept."""
     return _Spec(case).document()
 
 

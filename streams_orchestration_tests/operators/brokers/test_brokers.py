@@ -107,7 +107,7 @@ def test_a_message_that_was_not_acknowledged_is_recognised_when_it_is_sent_again
     take, dies = module.take, [True]
 
     async def dying(*arguments: Any) -> None:
-        """The host dies behind the journal, before the broker is told."""
+        """Let the host die after it has written the journal, before it acknowledges."""
         await take(*arguments)
         if arguments[1] and dies and dies.pop():
             message = "dies"

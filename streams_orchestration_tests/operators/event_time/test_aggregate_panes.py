@@ -35,7 +35,7 @@ def milliseconds(seconds: float) -> int:
 
 
 def items_of(case: dict[str, Any]) -> list[Row | Watermark]:
-    """The tuples and watermarks that an Aggregate gets; of a source without a lag there is one at every new time."""
+    """Return the tuples and watermarks of an Aggregate; without a lag there is a watermark at every new time."""
     items: list[Row | Watermark] = []
     if "items" in case:
         for each in case["items"]:

@@ -140,7 +140,7 @@ def batches(
     all_names: st.SearchStrategy[str] = NAMES,
     least: int = 0,
 ) -> pa.RecordBatch:
-    """Some tuples of a random type, at least so many."""
+    """Draw tuples of a random type, at least `least`."""
     names = draw(st.lists(all_names, min_size=1, max_size=most, unique_by=lambda name: name.lower().replace("_", "")))
     kinds = [draw(types) for _ in names]
     ddl = ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in zip(names, kinds, strict=True))

@@ -229,7 +229,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def deliver_and(action: Callable[[], None], operator: KafkaSink, topic: str, *, before: int) -> None:
-    """A delivery of epoch 2 in two batches, and an action behind so many of them that the broker has."""
+    """Deliver epoch 2 in two batches, and run an action when the broker has `before` of them."""
 
     def batches() -> Iterator[TupleBatch]:
         for number in range(3):

@@ -44,7 +44,7 @@ def data_files(disk: Disk, lake: Delta) -> list[Path]:
 
 
 def of_table(lake: Delta) -> list[Path]:
-    """All files of the table that its newest commit needs: of Iceberg's metadata the newest has all of the others."""
+    """Return all files that the newest commit needs; the newest of Iceberg's metadata files replaces the others."""
     files = [path for path in lake.files.rglob("*") if path.is_file()]
     *superseded, _ = sorted((path for path in files if path.name.endswith(".metadata.json")), key=_number) or [None]
     return [path for path in files if path not in superseded]

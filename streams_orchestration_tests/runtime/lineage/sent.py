@@ -29,7 +29,7 @@ class SentEvents:
         self.events.append(json.loads(Serde.to_json(event)))
 
     def close(self, seconds: float) -> None:
-        """Nothing is under way."""
+        """Do nothing, since nothing is under way."""
 
     @property
     def names(self) -> list[str]:

@@ -67,7 +67,7 @@ def start(place: Place) -> None:
 
 
 def lose(place: Place, machine: str) -> None:
-    """A machine is gone with its hosts."""
+    """Lose a machine with its hosts."""
     del place.agents[machine]
     place.set(tables.machine, tables.machine.c.name == machine, lease_until=0.0, space=ELSEWHERE)
     place.set(tables.host, tables.host.c.machine == machine, space=ELSEWHERE, heartbeat_at=0.0)

@@ -245,7 +245,7 @@ def test_files_are_published_when_their_epoch_is_complete(local: LocalApplicatio
 
 
 def closed_epoch(local: LocalApplication) -> None:
-    """One epoch is complete and nothing of it is published."""
+    """Complete one epoch of which nothing is published."""
     (program,) = local.programs
     local.trigger()
     plan = local.plan(program)

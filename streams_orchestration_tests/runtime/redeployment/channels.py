@@ -27,7 +27,7 @@ class Channels:
         by: Sequence[Sequence[str]],
         width: int,
     ) -> None:
-        """All of them empty.
+        """Make empty channels.
 
         Args:
             kind: class of the operator.
@@ -76,7 +76,7 @@ class Channels:
         return self
 
     def rescaled(self, width: int) -> Channels:
-        """The same with another width, states divided and proved, stored before and after."""
+        """Return the channels with another width, and their states divided, proved and stored."""
         rescaled = Channels(*self._made_of, width)
         rescaled._before = self.take()
         states = [load_state(data for _, data in replica.checkpoint()) for replica in self.replicas]

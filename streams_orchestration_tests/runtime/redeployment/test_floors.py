@@ -165,7 +165,7 @@ def begun(directory: Path, kind: str, rows: Sequence[tuple[int, str]] = BEGUN) -
 
 
 def of_its_own_time(kind: str, found: Results) -> Results:
-    """The results that only the key's own tuples decide; a timer of the slow key now also goes by the other one's."""
+    """Return the results that only the key's own tuples decide; a timer of the slow key also follows the other key."""
     return {name: [row for row in rows if kind != "timers" or row[1] == FAST] for name, rows in found.items()}
 
 

@@ -242,7 +242,7 @@ def test_a_missing_permission_is_named_with_the_remedy(
 
 
 def forbid(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing at a place, or below it, can be used: root may use everything, so that rights would not do."""
+    """Refuse every use of a place and of paths below it; rights would not do that for root."""
 
     def refusing(function: Any) -> Any:
         def call(path: Any, *arguments: Any, **named: Any) -> Any:

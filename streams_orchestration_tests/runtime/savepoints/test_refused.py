@@ -178,7 +178,7 @@ def test_a_damaged_file_of_a_savepoint_is_named(damage: str, exported: Path, dir
 
 
 def other_types(directory: Path) -> Compilation:
-    """The same operators over a column that is narrower."""
+    """Return the operators over a narrower column."""
     file = write_rows(directory / "rows.parquet", COUNT)
     graph = [
         source("Rows", file, outputs=[{"stream": "Rows", "schema": "k string, n int"}]),

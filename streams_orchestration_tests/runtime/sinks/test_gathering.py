@@ -69,7 +69,7 @@ class Sink:
         self.restart()
 
     def restart(self) -> None:
-        """The host's process begins anew."""
+        """Restart the host's process."""
         (gatherer,) = deliverers(self.local.catalog, self.local.name, self.local.programs).values()
         assert isinstance(gatherer, Gatherer)
         gatherer.clock = lambda: self.now
@@ -77,7 +77,7 @@ class Sink:
         self.local.deliverers["Out"] = gatherer
 
     def commit(self, *, boundary: bool = False) -> bool:
-        """A batch; gives whether there was one."""
+        """Commit a batch; return True if there was one."""
         if boundary:
             self.local.trigger()
         plan = self.local.plan(self.program)

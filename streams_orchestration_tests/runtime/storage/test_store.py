@@ -33,7 +33,7 @@ def near(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 
 
 def both(test: Callable[[Store, Path], None]) -> tuple[Callable[..., None], Callable[..., None]]:
-    """A test of files of this machine, and the same of an object store."""
+    """Return a test with files of this machine, and the same with an object store."""
 
     def here(near: Store, tmp_path: Path) -> None:
         test(near, tmp_path)

@@ -241,7 +241,7 @@ def alter(path: Path) -> None:
 
 
 def exchange(path: Path) -> None:
-    """A whole file of the same size, but another one."""
+    """Exchange the file for another whole one of the same size."""
     content = bytearray(path.read_bytes())
     start = content.index(b"\n") + 1
     content[-30] ^= 1

@@ -82,7 +82,7 @@ def test_the_states_of_a_host_that_dies(running: Running):
 
 
 def batch_in_flight(running: Running) -> tuple[PeProgram, BatchPlan, list[TaskResult]]:
-    """A batch of the first PE that was run and is not committed."""
+    """Run a batch of the first PE without committing it, and return it."""
     running.work()
     program = running.local.programs[0]
     plan = running.local.plan(program)

@@ -41,7 +41,7 @@ def workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def announced(work: Any) -> str:
-    """A worker of this process; its address, as a register has it."""
+    """Announce a worker of this process; return its address, as a register has it."""
     worker = Worker(work)
     worker.announce()
     return worker.address

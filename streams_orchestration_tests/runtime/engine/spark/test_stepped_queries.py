@@ -49,7 +49,7 @@ def node(name: str, operator: str, inputs: Any, schema: str | None, parameters: 
 
 
 def graph(width: int = 2) -> list[Any]:
-    """A windowed count in channels, and a join of two streams one of which has gone quiet, with a watermark each."""
+    """Return a windowed count in channels, and a join of two streams, one of them silent, with a watermark each."""
     start = {"consistent": {"trigger": "periodic", "period": 1.0}}
     parallel = {"parallel": {"width": width, "partitionBy": [{"port": "Rows", "attributes": ["k"]}]}}
     time = {"attribute": "ts", "delay": "2 seconds"}

@@ -64,7 +64,7 @@ def test_amounts_are_what_happened_between_two_readings(tmp_path: Path):
 
 
 def idle(metrics: ApplicationMetrics) -> ApplicationMetrics:
-    """The same, with PEs that were in batches for no time."""
+    """Return the readings with PEs that were in batches for no time."""
     return replace(metrics, pes=tuple(replace(pe, plan_ns=0, spark_ns=0, commit_ns=0) for pe in metrics.pes))
 
 
@@ -121,7 +121,7 @@ def test_an_application_is_measured_while_it_works_until_somebody_wants_to_stop(
     output: list[str] = []
 
     def pause(_seconds: float) -> bool:
-        """The application goes on while somebody waits; this one has seen enough after some batches."""
+        """Run the application while somebody waits; return True when nothing is left to do."""
         stepped = [application.step(program) for program in application.programs]
         return not any(stepped)
 
