@@ -69,6 +69,8 @@ HIDDEN_ACTS: dict[str, int] = {}
 """Map packages to the number of functions that may "Return" and act in silence. It may only fall; others have none."""
 RAISES = re.compile(r"^Raises:\n((?:    .*\n?|\s*\n)*)", re.MULTILINE)
 RAISED = re.compile(r"^    (\w[\w.]*)(?=[:,])", re.MULTILINE)
+POINTER = re.compile(r"^    [A-Z][\w., ]*: (?:see|as (?:for|in|of)) `[^`]+`(?:(?:,| and) `[^`]+`)*\.$", re.MULTILINE)
+"""An entry of a section `Raises` that names another function in place of the condition."""
 OF_LIBRARIES = {"AnalysisException", "MultipleResultsFound", "NoResultFound", "PolarsError"}
 """Errors that only libraries raise, and that no module of the product names."""
 
@@ -377,3 +379,20 @@ def test_errors_that_docstrings_name_exist():
     defined, documented = names_of_errors()
     known = defined | OF_LIBRARIES | set(dir(builtins))
     assert [f"{place}: {name}" for place, name in documented if name.rpartition(".")[2] not in known] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "pointers"),
+    [
+        ("It.\n\nRaises:\n    AError, BError: see `f` and `C.g`.\n    DError: as for `f`.", 2),
+        ("It.\n\nRaises:\n    AError: it is gone; `f` has the conditions.\n    BError: it is old; see `f`.", 0),
+    ],
+)
+def test_errors_without_a_condition_are_found(text: str, pointers: int):
+    assert len(POINTER.findall(text)) == pointers
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_docstrings_say_when_an_error_is_raised(package: str):
+    found = [f"{each.place}: {entry.strip()}" for each in of_package(package) for entry in POINTER.findall(each.text)]
+    assert found == [], "say the condition in a clause, or leave out an error that every function of the kind has"
