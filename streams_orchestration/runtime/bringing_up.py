@@ -9,7 +9,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.control import launch
-from streams_orchestration.runtime.deployment.deployment import deploy, go_on
+from streams_orchestration.runtime.deployment.deployment import go_on, write_first_plan
 from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.deployment.requests import (
     FromSavepoint,
@@ -19,7 +19,7 @@ from streams_orchestration.runtime.deployment.requests import (
     Revert,
     StartOver,
 )
-from streams_orchestration.runtime.redeployment.redeploying import redeploy
+from streams_orchestration.runtime.redeployment.redeploying import replace_plan
 from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint
 from streams_orchestration.runtime.savepoints.restoring import RestoredApplication, restore
 from streams_orchestration.runtime.storage.home import Home
@@ -79,7 +79,7 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
         OtherVersionError: another version of the product wrote the deployed plan.
         RedeployRefusedError, RevertedError, NotDrainedError, NotWrittenError, OnTrialError, NotDeployedError,
             HostLaunchError, OperatorError, SetUpError, ValueError, StreamsRuntimeError: a redeploy fails, is refused or
-            is reverted; `redeploy` has the conditions.
+            is reverted; `replace_plan` has the conditions.
         SavepointError: the savepoint is missing, ambiguous or damaged, or does not fit the application.
         DropStateError: `drop_state` names an operator whose state would not be lost.
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
@@ -89,35 +89,24 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
         SettingError: a setting in the environment cannot be used.
         StateDirectoryError, CatalogError: the home cannot be used.
     """
+    opened = open_application(home, lock, wanted, request.run)
     match request:
-        case GoOn(run):
-            opened = open_application(home, lock, wanted, run)
-            if opened.deployed:
-                go_on(opened)
-            else:
-                deploy(opened)
+        case StartOver():
+            write_first_plan(opened, fresh=True)
             return BroughtUp()
-        case StartOver(run):
-            opened = open_application(home, lock, wanted, run)
-            deploy(opened, fresh=True)
+        case GoOn() | Redeploy() if not opened.deployed:
+            write_first_plan(opened)
             return BroughtUp()
-        case FromSavepoint(savepoint, drop_state, fresh, run):
-            place = find_savepoint(home, savepoint, lock.application)
-            opened = open_application(home, lock, wanted, run)
-            restored = restore(opened, place, drop_state=drop_state, fresh=fresh)
-            go_on(opened)
-            return BroughtUp(restored=restored)
+        case GoOn():
+            brought = BroughtUp()
+        case FromSavepoint(savepoint, drop_state, fresh):
+            place = find_savepoint(home, savepoint, opened.name)
+            brought = BroughtUp(restored=restore(opened, place, drop_state=drop_state, fresh=fresh))
         case Redeploy(drop_state, within):
-            opened = open_application(home, lock, wanted)
-            if not opened.deployed:
-                deploy(opened)
-                return BroughtUp()
-            redeployment = redeploy(opened, drop_state=drop_state, within=within)
-            go_on(opened)
-            return BroughtUp(redeployment)
+            brought = BroughtUp(replace_plan(opened, drop_state=drop_state, within=within))
         case Revert(drop_state, within):
-            opened = open_application(home, lock, wanted)
-            redeployment = redeploy(opened, drop_state=drop_state, within=within)
+            redeployment = replace_plan(opened, drop_state=drop_state, within=within)
             record_revert(opened.catalog, redeployment)
-            go_on(opened)
-            return BroughtUp(redeployment)
+            brought = BroughtUp(redeployment)
+    go_on(opened)
+    return brought

@@ -31,7 +31,7 @@ def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: b
         if asks_spark or (not fresh and wanted.name in list_applications(home)):
             bringing_up.write_wanted(home, lock, wanted, StartOver() if fresh else GoOn())
         else:
-            deployment.deploy(open_application(home, lock, wanted), fresh=fresh, asks_spark=False)
+            deployment.write_first_plan(open_application(home, lock, wanted), fresh=fresh, asks_spark=False)
 
 
 def write_wanted(home: Home, wanted: Deployable, request: Request = GO_ON) -> BroughtUp:
@@ -51,7 +51,7 @@ def create_savepoint(home: Home, application: str, name: str | None = None, **op
 
 def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
     with lock_start(home.prepare(), wanted.name, "redeploy") as lock:
-        return redeploying.redeploy(open_application(home, lock, wanted), **options)
+        return redeploying.replace_plan(open_application(home, lock, wanted), **options)
 
 
 def begin_redeploy(

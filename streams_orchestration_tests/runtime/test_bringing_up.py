@@ -125,15 +125,15 @@ def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
 def test_nobody_else_deploys_between_the_look_and_the_deployment(
     home: Home, plan: Callable[[int], Compilation], monkeypatch: pytest.MonkeyPatch, request_: Request
 ) -> None:
-    original = bringing_up.deploy
+    original = bringing_up.write_first_plan
 
-    def deploy(*arguments: object, **options: object) -> None:
+    def write_alone(*arguments: object, **options: object) -> None:
         with home.start_lock(wanted.name).open() as other, pytest.raises(BlockingIOError):
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         original(*arguments, **options)  # pyright: ignore[reportArgumentType]
 
     wanted = deployable(plan(1))
-    monkeypatch.setattr(bringing_up, "deploy", deploy)
+    monkeypatch.setattr(bringing_up, "write_first_plan", write_alone)
     write_wanted(home, wanted, request_)
     assert deployed_compilation(home, wanted.name).fusion == plan(1).fusion
 

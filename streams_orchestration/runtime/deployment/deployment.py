@@ -39,7 +39,7 @@ FIRST_PLAN = 1
 """Number of the first plan. An application with this plan was not redeployed since its fresh start."""
 
 
-def deploy(opened: OpenedApplication, *, fresh: bool = False, asks_spark: bool = True) -> None:
+def write_first_plan(opened: OpenedApplication, *, fresh: bool = False, asks_spark: bool = True) -> None:
     """Write the wanted state of an application into the catalog, as of one without state; `launch` starts its hosts.
 
     Args:

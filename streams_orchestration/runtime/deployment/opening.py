@@ -67,7 +67,7 @@ def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKi
         raise NotDeployableError(message)
     settings = Settings.from_environment(home.environment)
     if run.available_now:
-        require_ends(home, wanted.plan.programs)
+        require_ends(wanted.plan.programs)
     catalog, a = create_catalog(home), tables.application
     with catalog.read() as connection:
         if not registered(connection):  # without machines, the hosts are children of this process

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import ClassVar
 
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
 
@@ -51,6 +52,7 @@ class FromSavepoint:
 class Redeploy:
     """The plan replaces the deployed one, and the state is kept; an application that is not deployed begins."""
 
+    run: ClassVar[RunKind] = ENDLESS
     drop_state: Collection[str] = ()
     """Names of operators whose state may be lost."""
     within: float = REDEPLOY_TIMEOUT_SECONDS
@@ -61,6 +63,7 @@ class Redeploy:
 class Revert:
     """The previous plan replaces the deployed one as by `Redeploy`, and the deployed one is recorded as reverted."""
 
+    run: ClassVar[RunKind] = ENDLESS
     drop_state: Collection[str] = ()
     """Names of operators whose state may be lost."""
     within: float = REDEPLOY_TIMEOUT_SECONDS

@@ -43,7 +43,7 @@ class RunKind(NamedTuple):
 ENDLESS = RunKind()
 
 
-def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
+def require_ends(programs: Iterable[PeProgram]) -> None:
     """Check that a bounded run of these PEs can end.
 
     Raises:
@@ -52,9 +52,12 @@ def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
     """
     reasons: list[str] = []
     for program in programs:
-        for name, implementation, _, parameters in operators_of(home, program):
-            if issubclass(implementation, SourceOperator) and (why := implementation.endless(parameters)):
-                reasons.append(f"{name}: {why}")
+        for operator in program.operators.values():
+            kind = import_operator(operator.implementation)
+            if not issubclass(kind, SourceOperator):
+                continue
+            if why := kind.endless(kind.Parameters.model_validate(operator.parameters)):
+                reasons.append(f"{operator.name}: {why}")
         for index, port in program.imports:
             name = program.operators[index].name
             reasons.append(f"{name}: its input port {port} imports a stream of another application, which has no end")

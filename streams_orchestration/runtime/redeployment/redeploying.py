@@ -87,7 +87,7 @@ class PlanChange:
         return self.opened.catalog
 
 
-def redeploy(
+def replace_plan(
     opened: OpenedApplication, *, drop_state: Collection[str] = (), within: float = REDEPLOY_TIMEOUT_SECONDS
 ) -> Redeployment:
     """Replace the deployed plan by a new one, start the hosts that it needs, and wait until its trial is decided.

@@ -94,7 +94,7 @@ def test_the_second_of_two_deployments_changes_nothing(
     with lock_start(first, name, "streams run") as lock:
         with pytest.raises(BeingStartedError, match=r"`streams run` .* on first.*Nothing was changed"):
             deploy(second, deployable(compilation))
-        deployment.deploy(open_application(first, lock, deployable(compilation)))
+        deployment.write_first_plan(open_application(first, lock, deployable(compilation)))
     assert list_applications(second) == (name,)
     deploy(second, deployable(compilation))
 

@@ -254,7 +254,7 @@ def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_
         decided(local)
         return redeployment
 
-    monkeypatch.setattr(bringing_up, "redeploy", try_here)
+    monkeypatch.setattr(bringing_up, "replace_plan", try_here)
     monkeypatch.setattr(bringing_up, "launch", lambda *_, **__: ())
     first = read_status(local.home, local.name).fingerprint
     begin(local)
