@@ -12,13 +12,14 @@ from streams_orchestration.cli.jobs import UNRECORDED, Jobs
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
-from streams_orchestration.cli.restoring import restored_facts, restored_lines, start_request
+from streams_orchestration.cli.restoring import restored_facts, restored_lines
 from streams_orchestration.cli.starting import (
     checked_to_run,
     compiled_to_go_on,
     compiled_to_run,
     ready_to_start,
     stop_orphans,
+    usage_errors,
 )
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions
@@ -34,7 +35,8 @@ def deploy(spec: Path, given: GivenOptions, savepoint: str | None, drop_state: t
         ApplicationError, StreamsRuntimeError, OSError: the application has errors, or cannot be started here; see
             `bring_up_in_background`.
     """
-    request = start_request(savepoint, drop_state, fresh=fresh)
+    with usage_errors():
+        request = api.request_of(savepoint=savepoint, fresh=fresh, drop_state=drop_state)
     read, goes_on = read_application(spec), isinstance(request, api.GoOn)
     compiled = compiled_to_go_on(api.Home.default(), read, given) if goes_on else compiled_to_run(read, given)
     wanted = checked_to_run(compiled)

@@ -20,6 +20,7 @@ from streams_orchestration.cli.starting import (
     ready_to_start,
     run_words,
     stop_orphans,
+    usage_errors,
 )
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
@@ -48,14 +49,16 @@ def redeploy(
         ApplicationError, StreamsRuntimeError: the application has errors, or the redeploy is refused.
         OSError: with `fresh`, a published result cannot be removed.
     """
-    if revert:
-        if fresh or given != GivenOptions(Options(name=given.options.name)):
-            message = "--revert restores the previous plan with its options. Remove --fresh and the other options."
+    with usage_errors():
+        request = api.request_of(fresh=fresh, replace=True, revert=revert, drop_state=drop_state, within=within)
+    if isinstance(request, api.Revert):
+        if given != GivenOptions(Options(name=given.options.name)):
+            message = "--revert restores the previous plan with its options. Remove the other options."
             raise click.UsageError(message, click.get_current_context())
         own = spec if isinstance(spec, str) else read_application(spec).name
         return _revert(api.Home.default(), given.options.name or own, drop_state, within, dry_run=dry_run)
-    if fresh and (dry_run or drop_state):
-        message = "--fresh drops all state, so it cannot be combined with --dry-run or --drop-state."
+    if fresh and dry_run:
+        message = "--fresh drops all state, so it cannot be combined with --dry-run."
         raise click.UsageError(message, click.get_current_context())
     home, read = api.Home.default(), read_application(spec)
     kept = api.deployed_options(home, given.options.name or read.name)
@@ -63,7 +66,6 @@ def redeploy(
     if dry_run:
         return _preview(home, wanted, drop_state, run_words(read.path, given.options))
     if fresh or status_if_deployed(home, wanted.name) is None:
-        request = api.StartOver() if fresh else api.GoOn()
         return bring_up_in_background("streams redeploy", read.path, wanted, request)
     return _redeploy(home, wanted, api.Redeploy(drop_state, within), read.path)
 

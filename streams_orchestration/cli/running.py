@@ -12,7 +12,6 @@ from streams_orchestration.cli.late_sinks import undelivered
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.metrics import losses
 from streams_orchestration.cli.observing import status_document, status_if_deployed
-from streams_orchestration.cli.restoring import start_request
 from streams_orchestration.cli.starting import (
     checked_to_run,
     compiled_to_go_on,
@@ -20,6 +19,7 @@ from streams_orchestration.cli.starting import (
     locked_start,
     ready_to_start,
     run_words,
+    usage_errors,
 )
 from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.checking.deployable import Identified
@@ -49,7 +49,8 @@ def run(
         OSError: with `fresh`, a published result cannot be removed.
     """
     kind = api.RunKind(available_now=available_now, reopens=True)
-    request = start_request(savepoint, drop_state, kind, fresh=fresh)
+    with usage_errors():
+        request = api.request_of(savepoint=savepoint, fresh=fresh, drop_state=drop_state, run=kind)
     home, goes_on = api.Home.default(), isinstance(request, api.GoOn)
     read = read_application(spec)
     again = run_words(spec, given.options)

@@ -7,6 +7,8 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import click
+
 from streams_orchestration.cli.catalogs import upgrade_catalog
 from streams_orchestration.cli.compiling import compiled_unchecked
 from streams_orchestration.cli.messages import detail, note, report_diagnostics, warning
@@ -85,6 +87,16 @@ def kept_words(options: Options, given: Options) -> Iterator[str]:
         value = getattr(options, field)
         if value != getattr(given, field):
             yield f"--{field.replace('_', '-')}" + ("" if value is True else f"={value}")
+
+
+@contextmanager
+def usage_errors() -> Generator[None]:
+    """Raise UsageError if the block raises RequestError, since the options of the command cannot be combined."""
+    try:
+        yield
+    except api.RequestError as error:
+        message = f"{error}."
+        raise click.UsageError(message, click.get_current_context()) from error
 
 
 def run_words(spec: Path, options: Options) -> str:

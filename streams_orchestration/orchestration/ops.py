@@ -100,23 +100,6 @@ def _is_bounded_run(context: dg.OpExecutionContext) -> bool:
     return context.job_name == job_name(application_of(context), "available")
 
 
-def _request(config: DeployApplication, *, bounded: bool) -> "api.Request":
-    """Return the request that the config makes; a bounded run replaces no other plan.
-
-    Raises:
-        Failure: `drop_state` is set, but no plan is replaced, and no savepoint is named.
-    """
-    run = api.RunKind(available_now=bounded)
-    if config.savepoint:
-        return api.FromSavepoint(config.savepoint, config.drop_state, config.fresh, run)
-    if config.redeploy and not bounded and not config.fresh:
-        return api.Redeploy(config.drop_state)
-    if config.drop_state:
-        message = "drop_state applies to the state of a savepoint, or to a plan that replaces the deployed one."
-        raise dg.Failure(description=message, allow_retries=False)
-    return api.StartOver(run) if config.fresh else api.GoOn(run)
-
-
 @functools.cache
 def write_wanted_state(key: str) -> NamedOp:
     """Return the op that writes the plan to deploy, for applications of the resource of this key."""
@@ -130,53 +113,54 @@ def write_wanted_state(key: str) -> NamedOp:
         """
         with application_step(context) as application:
             streams = streams_in(context, key)
-            if config.revert:
-                _write_previous_plan(context, config, application, streams.directory())
+            request = api.request_of(
+                savepoint=config.savepoint,
+                fresh=config.fresh,
+                replace=config.redeploy,
+                revert=config.revert,
+                drop_state=config.drop_state,
+                run=api.RunKind(available_now=_is_bounded_run(context)),
+            )
+            if isinstance(request, api.Revert):
+                _write_previous_plan(context, request, application, streams.directory())
             else:
-                _write_compiled_plan(context, config, application, streams)
+                _write_compiled_plan(context, request, application, streams)
 
     return named_op(write, "write_wanted_state")
 
 
-def _write_previous_plan(
-    context: dg.OpExecutionContext, config: DeployApplication, application: str, home: api.Home
-) -> None:
+def _write_previous_plan(context: dg.OpExecutionContext, request: api.Revert, application: str, home: api.Home) -> None:
     """Write the previous plan to the catalog as the wanted plan.
 
     Raises:
-        Failure: a value is set that `revert` excludes; or the return was refused.
+        Failure: the return was refused.
         StreamsRuntimeError, OSError: there is no previous plan, or the return to it fails; see `revert_redeploy`.
     """
-    if config.fresh or config.savepoint:
-        message = "revert restores the previous plan with its state. Leave fresh and savepoint out."
-        raise dg.Failure(description=message, allow_retries=False)
-    put_in_place(context, lambda: api.revert_redeploy(home, application, drop_state=config.drop_state))
+    put_in_place(context, lambda: api.revert_redeploy(home, application, drop_state=request.drop_state))
     context.log.info("%s runs with the previous plan again", application)
 
 
 def _write_compiled_plan(
-    context: dg.OpExecutionContext, config: DeployApplication, application: str, streams: StreamsResource
+    context: dg.OpExecutionContext, request: api.Request, application: str, streams: StreamsResource
 ) -> None:
     """Write the compiled plan to the catalog as the wanted plan, and store its decision as the applied one.
 
     Raises:
-        Failure: a value is set that another one excludes; or the redeploy was refused, or reverted after its trial.
+        Failure: the redeploy was refused, or reverted after its trial.
         StagesOutOfStepError: the compiled stages do not belong to one compilation.
         StageMissingError, ApplicationError: a stage was not compiled, is out of step, or found errors.
         StreamsRuntimeError, OSError: the deployment is refused or fails; see `deploy_compiled`.
     """
-    bounded = _is_bounded_run(context)
-    request = _request(config, bounded=bounded)
     home, compilation = streams.directory(), streams.artifacts.compilation(application)
 
-    def deploy() -> Redeployment | None:
+    def write_compiled() -> Redeployment | None:
         brought = deploy_compiled(home, compilation, request)
         for note in brought.restored.notes if brought.restored is not None else ():
             context.log.info("%s", note)
         return brought.redeployment
 
-    put_in_place(context, deploy)
-    if not bounded:
+    put_in_place(context, write_compiled)
+    if not _is_bounded_run(context):
         keep_applied(streams.artifacts, compilation)
         context.log.info("%s: the wanted plan has %s", application, plural(len(compilation.fusion.pes), "PE"))
 

@@ -21,6 +21,7 @@ _DEFINITIONS = "an argument of `build_application_definitions`"
 OPTIONS = {
     "fresh": ("fresh: true", _DEPLOYMENT),
     "drop-state": ("drop_state", _DEPLOYMENT),
+    "from": ("savepoint", _DEPLOYMENT),
     "revert": ("revert: true", _REVERT),
     "unit": ("unit", _RESET),
     "force": ("force: true", _RESET),

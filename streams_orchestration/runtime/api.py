@@ -36,8 +36,10 @@ if TYPE_CHECKING:
         GoOn,
         Redeploy,
         Request,
+        RequestError,
         Revert,
         StartOver,
+        request_of,
     )
     from streams_orchestration.runtime.deployment.reset import reset
     from streams_orchestration.runtime.deployment.run_kinds import RunKind, sources_with_more

@@ -329,7 +329,11 @@ WRONG = {
         "there is no operator Nwe; the nearest is New",
     ),
     "a name that loses nothing": (["--dry-run", "--drop-state", "New"], 1, "no state of New would be lost"),
-    "everything dropped, and something named": (["--fresh", "--drop-state", "New"], 2, "cannot be combined"),
+    "everything dropped, and something named": (
+        ["--fresh", "--drop-state", "New"],
+        2,
+        "replaces the deployed one without --fresh",
+    ),
     "everything dropped": (["--dry-run", "--fresh"], 2, "cannot be combined"),
 }
 

@@ -333,7 +333,7 @@ def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: 
         refused = job_def.execute_in_process(both, instance=instance, raise_on_error=False)
     assert read_status(home, "demo").fingerprint == first.fingerprint
     (failure,) = [event for event in refused.all_events if event.event_type_value == "STEP_FAILURE"]
-    assert "Leave fresh and savepoint out" in str(failure.step_failure_data.user_failure_data)
+    assert "Leave `fresh: true` and `savepoint` out" in str(failure.step_failure_data.user_failure_data)
 
 
 @pytest.mark.slow
@@ -346,7 +346,7 @@ def test_a_run_whose_state_no_plan_takes_over_allows_no_loss_of_it(
         job = defs.resolve_job_def("demo__redeploy")
         result = job.execute_in_process(config, instance=instance, raise_on_error=False)
     (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
-    assert "drop_state applies to the state of a savepoint" in str(failure.step_failure_data.user_failure_data)
+    assert "`drop_state` applies to the state of a savepoint" in str(failure.step_failure_data.user_failure_data)
     assert not runtime.calls
 
 

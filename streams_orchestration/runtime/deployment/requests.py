@@ -10,9 +10,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 REDEPLOY_TIMEOUT_SECONDS = 120.0
 """Default seconds for the changed units to reach their cuts, and then to complete an epoch of the new plan."""
+
+
+class RequestError(StreamsRuntimeError):
+    """The parts of a request exclude one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +76,47 @@ class Revert:
 
 
 Request = GoOn | StartOver | FromSavepoint | Redeploy | Revert
+
+
+def request_of(
+    *,
+    savepoint: str | None = None,
+    fresh: bool = False,
+    replace: bool = False,
+    revert: bool = False,
+    drop_state: Collection[str] = (),
+    within: float = REDEPLOY_TIMEOUT_SECONDS,
+    run: RunKind = ENDLESS,
+) -> Request:
+    """Return the request that the options of a command, or the config of a Dagster op, make.
+
+    Args:
+        savepoint: the savepoint with which the application begins; None or empty for none.
+        fresh: drop the state and the results of earlier runs.
+        replace: let the plan replace another deployed one. A fresh start keeps no plan, and a bounded run replaces
+            none.
+        revert: restore the previous plan.
+        drop_state: names of operators whose state may be lost.
+        within: seconds for the changed units to reach their cuts, and then to complete an epoch.
+        run: the kind of run that begins.
+
+    Raises:
+        RequestError: the previous plan would be restored without its state; or `drop_state` is given, but no state
+            is carried over.
+    """
+    if revert:
+        if fresh or savepoint:
+            message = "--revert restores the previous plan with its options and its state. Leave --fresh and --from out"
+            raise RequestError(message)
+        return Revert(drop_state, within)
+    if savepoint:
+        return FromSavepoint(savepoint, drop_state, fresh, run)
+    if replace and not fresh and not run.available_now:
+        return Redeploy(drop_state, within)
+    if drop_state:
+        message = (
+            "--drop-state applies to the state of a savepoint (--from), or to a plan that replaces the deployed one "
+            "without --fresh. Leave it out"
+        )
+        raise RequestError(message)
+    return StartOver(run) if fresh else GoOn(run)
