@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Generator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import click
@@ -26,6 +29,7 @@ from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.reading import read_application
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime import api
 
 
@@ -56,7 +60,7 @@ def redeploy(
             message = "--revert restores the previous plan with its options. Remove the other options."
             raise click.UsageError(message, click.get_current_context())
         own = spec if isinstance(spec, str) else read_application(spec).name
-        return _revert(api.Home.default(), given.options.name or own, drop_state, within, dry_run=dry_run)
+        return _revert(api.Home.default(), given.options.name or own, request, dry_run=dry_run)
     if fresh and dry_run:
         message = "--fresh drops all state, so it cannot be combined with --dry-run."
         raise click.UsageError(message, click.get_current_context())
@@ -67,10 +71,10 @@ def redeploy(
         return _preview(home, wanted, drop_state, run_words(read.path, given.options))
     if fresh or status_if_deployed(home, wanted.name) is None:
         return bring_up_in_background("streams redeploy", read.path, wanted, request)
-    return _redeploy(home, wanted, api.Redeploy(drop_state, within), read.path)
+    return _redeploy(home, read.path, wanted, request)
 
 
-def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], again: str) -> int:
+def _preview(home: api.Home, wanted: Deployable, drop_state: Collection[str], again: str) -> int:
     """Show the effects that a redeploy would have; return the exit status.
 
     The status is 1 if state would be lost or the redeploy refused, or if there is nothing to redeploy since the
@@ -97,34 +101,89 @@ def _preview(home: api.Home, wanted: Deployable, drop_state: tuple[str, ...], ag
     return 0 if outcome.acceptable else APPLICATION
 
 
-def _redeploy(home: api.Home, wanted: Deployable, request: api.Redeploy | api.Revert, spec: Path | None = None) -> int:
-    """Replace the deployed plan by another one, and show the outcome; return the exit status, 1 if it was reverted.
-
-    Args:
-        home: the state directory.
-        wanted: the application with the new plan.
-        request: the request to redeploy or revert.
-        spec: the file of the application, with which the deployment is recorded in Dagster; None to record nothing.
+def _redeploy(home: api.Home, spec: Path, wanted: Deployable, request: api.Request) -> int:
+    """Replace the deployed plan by a new one, record that in Dagster, and show the outcome; return the exit status.
 
     Raises:
         JavaError: this machine has no Java that Spark can use.
         StreamsRuntimeError, ApplicationError: the plan is refused, or the start cannot be locked; `bring_up` lists the
             reasons.
     """
+    with _ready(home, wanted.name) as lock:
+        try:
+            brought = api.bring_up(home, lock, wanted, request, asked_at=api.read_process_start())
+        except api.RevertedError as error:
+            return _show_outcome(home, wanted.name, error.redeployment, error)
+        record_deployment(home, spec, wanted)
+    return _show_outcome(home, wanted.name, brought.redeployment)
+
+
+def _revert(home: api.Home, name: str, request: api.Revert, *, dry_run: bool) -> int:
+    """Restore the previous plan: at its cut while the new plan is on trial, otherwise by another redeploy.
+
+    Return the exit status. With `dry_run` only show the effects; otherwise orphaned hosts are stopped, too.
+
+    Raises:
+        UsageError: the redeploy is on trial, and `--dry-run` or `--drop-state` is given.
+        StreamsRuntimeError, ApplicationError: there is no previous plan, or it is refused or fails its trial.
+    """
+    current().application = name
+    catalog = api.open_catalog(home, name)
+    if (dry_run or request.drop_state) and api.on_trial(catalog, name):
+        message = f"the redeploy of {name} is on trial: --revert loses nothing now. Remove the other options."
+        raise click.UsageError(message, click.get_current_context())
+    if dry_run:
+        before = api.previous_plan(catalog, name)
+        _report(before)
+        return _preview(home, before, request.drop_state, f"streams run SPEC --name {name}")
+    ready, asked_at = partial(_ready, home, name), api.read_process_start()
+    try:
+        outcome = api.revert_redeploy(home, name, request, ready, report=_report, asked_at=asked_at)
+    except api.RevertedError as error:
+        return _show_outcome(home, name, error.redeployment, error)
+    if outcome is not None:
+        return _show_outcome(home, name, outcome)
+    stop_orphans(catalog, name)
+    status = Jobs(home, name).status()
+    facts = {"reverted": api.BY_HAND, "state": status.shown_state, "status": status_document(home, status)}
+    return answer(lambda: facts, f"{name} is {status.shown_state}, with the previous plan.")
+
+
+@contextmanager
+def _ready(home: api.Home, name: str) -> Generator[api.StartLock]:
+    """Check that there is a Java, and lock the start of an application that is to be redeployed.
+
+    Raises:
+        JavaError: this machine has no Java that Spark can use.
+        BeingStartedError: another process holds the start lock for too long.
+        StateDirectoryError, CatalogError: the state directory cannot be used.
+    """
     api.require_java()
-    name = wanted.name
-    reverted: api.RevertedError | None = None
     with ready_to_start(home, name, "streams redeploy") as lock:
         note(f"Redeploying {name} ...")
-        try:
-            outcome = api.bring_up(home, lock, wanted, request, asked_at=api.read_process_start()).redeployment
-            assert outcome is not None, "it is deployed, and nothing drops it under the start lock"
-            if spec is not None:
-                record_deployment(home, spec, wanted)
-        except api.RevertedError as error:
-            reverted, outcome = error, error.redeployment
+        yield lock
+
+
+def _report(before: Deployable) -> None:
+    report_diagnostics(before.compilation.diagnostics)
+
+
+def _show_outcome(
+    home: api.Home, name: str, outcome: Redeployment | None, reverted: api.RevertedError | None = None
+) -> int:
+    """Show the outcome of a redeploy; return the exit status, 1 if it was reverted.
+
+    Args:
+        home: the state directory.
+        name: the name of the application.
+        outcome: the redeploy; None if another process has removed the application before, so that it begins.
+        reverted: the error of a new plan that has failed its trial.
+
+    Raises:
+        NotDeployedError: the application was dropped meanwhile.
+    """
     status = Jobs(home, name).status()
-    facts = outcome.document() | {
+    facts = ({} if outcome is None else outcome.document()) | {
         "reverted": None if reverted is None else reverted.cause,
         "state": status.shown_state,
         "status": status_document(home, status),
@@ -132,34 +191,10 @@ def _redeploy(home: api.Home, wanted: Deployable, request: api.Redeploy | api.Re
     if reverted is not None:
         show_error(str(reverted))
         return answer(lambda: facts, status=APPLICATION, error=str(reverted))
-    if not current().json:
-        write_table(outcome_table(outcome), None)
-    paused = "" if outcome.measured_seconds is None else f" Changed units paused for {outcome.measured_seconds:.1f} s."
+    paused = ""
+    if outcome is not None:
+        if not current().json:
+            write_table(outcome_table(outcome), None)
+        if outcome.measured_seconds is not None:
+            paused = f" Changed units paused for {outcome.measured_seconds:.1f} s."
     return answer(lambda: facts, f"{name} is {status.shown_state}.{paused}")
-
-
-def _revert(home: api.Home, name: str, drop_state: tuple[str, ...], within: float, *, dry_run: bool) -> int:
-    """Restore the previous plan: at its cut while the new plan is on trial, otherwise by another redeploy.
-
-    Return the exit status. With `dry_run` only show the effects; otherwise orphaned hosts are stopped, too.
-
-    Raises:
-        UsageError: the redeploy is on trial, and `--dry-run` or `--drop-state` is given.
-        StreamsRuntimeError, ApplicationError: there is no previous plan, or it is refused; see `begin_revert` and
-            `bring_up`.
-    """
-    current().application = name
-    catalog = api.open_catalog(home, name)
-    if (dry_run or drop_state) and api.on_trial(catalog, name):
-        message = f"the redeploy of {name} is on trial: --revert loses nothing now. Remove the other options."
-        raise click.UsageError(message, click.get_current_context())
-    before = api.previous_plan(catalog, name) if dry_run else api.begin_revert(catalog, name)
-    if before is None:
-        stop_orphans(catalog, name)
-        status = Jobs(home, name).status()
-        facts = {"reverted": api.BY_HAND, "state": status.shown_state, "status": status_document(home, status)}
-        return answer(lambda: facts, f"{name} is {status.shown_state}, with the previous plan.")
-    report_diagnostics(before.compilation.diagnostics)
-    if dry_run:
-        return _preview(home, before, drop_state, f"streams run SPEC --name {name}")
-    return _redeploy(home, before, api.Revert(drop_state, within))

@@ -31,6 +31,21 @@ def deploy_compiled(home: api.Home, compilation: Compilation, request: api.Reque
         return api.write_wanted(home, lock, wanted, request)
 
 
+def restore_previous(home: api.Home, application: str, request: api.Revert) -> Redeployment | None:
+    """Restore the plan from before the last redeploy; return the redeploy, or None if a trial was reverted.
+
+    Raises:
+        NotDeployedError: the catalog does not know the application.
+        ApplicationError: the previous plan can no longer run here.
+        InvariantError: the return to the previous plan breaks a rule of the protocol.
+        StreamsRuntimeError, ValidationError, ValueError, OSError: there is no previous plan, or it is refused or fails
+            its trial.
+    """
+    return api.revert_redeploy(
+        home, application, request, lambda: api.lock_start(home.prepare(), application, "redeploy")
+    )
+
+
 def preview_compiled(home: api.Home, compilation: Compilation) -> Redeployment:
     """Preview a redeploy. Stored states are read only if the plans alone lead to a refusal.
 

@@ -16,6 +16,7 @@ from streams_orchestration.orchestration.decisions import keep_applied
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.deployments import (
     deploy_compiled,
+    restore_previous,
     shown_rows,
     status_when_running,
     status_when_stopped,
@@ -129,19 +130,21 @@ def write_wanted_state(key: str) -> NamedOp:
     return named_op(write, "write_wanted_state")
 
 
-def _write_previous_plan(context: dg.OpExecutionContext, request: api.Revert, application: str, home: api.Home) -> None:
+def _write_previous_plan(
+    context: dg.OpExecutionContext, request: "api.Revert", application: str, home: api.Home
+) -> None:
     """Write the previous plan to the catalog as the wanted plan.
 
     Raises:
         Failure: the return was refused.
-        StreamsRuntimeError, OSError: there is no previous plan, or the return to it fails; see `revert_redeploy`.
+        StreamsRuntimeError, OSError: there is no previous plan, or the return to it fails; see `restore_previous`.
     """
-    put_in_place(context, lambda: api.revert_redeploy(home, application, drop_state=request.drop_state))
+    put_in_place(context, lambda: restore_previous(home, application, request))
     context.log.info("%s runs with the previous plan again", application)
 
 
 def _write_compiled_plan(
-    context: dg.OpExecutionContext, request: api.Request, application: str, streams: StreamsResource
+    context: dg.OpExecutionContext, request: "api.Request", application: str, streams: StreamsResource
 ) -> None:
     """Write the compiled plan to the catalog as the wanted plan, and store its decision as the applied one.
 

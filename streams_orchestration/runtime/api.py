@@ -120,7 +120,6 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.reverting import (
         BY_HAND,
         RevertedPlan,
-        begin_revert,
         on_trial,
         previous_plan,
         revert_redeploy,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -16,7 +17,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.bringing_up import bring_up
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
-from streams_orchestration.runtime.catalog.start_lock import lock_start
+from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.deployment.requests import Revert
 from streams_orchestration.runtime.errors import OtherVersionError, StreamsRuntimeError
@@ -79,40 +80,49 @@ def previous_plan(catalog: Catalog, application: str) -> Deployable:
         OtherVersionError: another version of the product wrote the plan.
         ApplicationError: the application can no longer run here.
     """
-    with catalog.read() as connection:
-        application_row(connection, catalog.home, application)
-        trial = read_trial(connection, application)
-    if trial is None or trial.earlier is None:
-        raise NotRevertedError(_refusal(application, trial))
     try:
-        compilation = load(Compilation, trial.earlier)
+        compilation = load(Compilation, _stored_previous(catalog, application))
     except ValidationError as error:
         raise OtherVersionError(application) from error
     return deployable(compile_again(compilation))
 
 
-def begin_revert(catalog: Catalog, application: str) -> Deployable | None:
-    """Restore the previous plan if the last redeploy is on trial; otherwise return it for `bring_up`.
-
-    During the trial the previous plan continues at its cut, and the hosts that it needs are started. After the trial
-    nothing is changed: the request `Revert` redeploys to the returned plan.
-
-    Returns:
-        The previous plan; None if a trial was reverted, which loses no state.
+def _stored_previous(catalog: Catalog, application: str) -> bytes:
+    """Return the stored compilation of the previous plan.
 
     Raises:
         NotRevertedError: no previous plan is kept; the message gives the reason.
         NotDeployedError: the catalog does not know the application.
-        OtherVersionError, ApplicationError: the previous plan is of another version, or can no longer run here.
-        InvariantError: the return to the previous plan breaks a rule of the protocol.
-        HostLaunchError, JavaError, StreamsRuntimeError: a host cannot be started; the previous plan is restored all the
-            same.
     """
-    return None if end_trial_by_hand(catalog, application) else previous_plan(catalog, application)
+    with catalog.read() as connection:
+        application_row(connection, catalog.home, application)
+        trial = read_trial(connection, application)
+    if trial is None or trial.earlier is None:
+        raise NotRevertedError(_refusal(application, trial))
+    return trial.earlier
 
 
-def revert_redeploy(home: Home, application: str, *, drop_state: Collection[str] = ()) -> Redeployment | None:
+def revert_redeploy(
+    home: Home,
+    application: str,
+    request: Revert,
+    locked: Callable[[], AbstractContextManager[StartLock]],
+    *,
+    report: Callable[[Deployable], None] = lambda _: None,
+    asked_at: float | None = None,
+) -> Redeployment | None:
     """Restore the plan from before the last redeploy: by a return to the cut during the trial, otherwise by a redeploy.
+
+    A trial is ended without the start lock, since the process that redeploys holds the lock until the trial is decided.
+    The previous plan is read under the lock, so that it is the one from before a redeploy that was awaited there.
+
+    Args:
+        home: the state directory.
+        application: the name of the application.
+        request: the changes of state that are allowed in a redeploy.
+        locked: takes the start lock of the application, and releases it at its end.
+        report: called with the previous plan before a redeploy to it.
+        asked_at: see `bring_up`.
 
     Returns:
         The redeploy; None if a trial was reverted, which loses no state.
@@ -122,15 +132,19 @@ def revert_redeploy(home: Home, application: str, *, drop_state: Collection[str]
         NotDeployedError: the catalog does not know the application.
         OtherVersionError, ApplicationError: the previous plan is of another version, or can no longer run here.
         HostLaunchError, JavaError: a host cannot be started; a trial is reverted all the same.
+        InvariantError: the return to the previous plan breaks a rule of the protocol.
         BeingStartedError: another process holds the start lock of the application.
         StreamsRuntimeError, ValidationError, ValueError, OSError: the previous plan is refused or fails its trial;
-            `redeploy` lists the reasons.
+            `replace_plan` lists the reasons.
     """
-    before = begin_revert(open_catalog(home, application), application)
-    if before is None:
+    catalog = open_catalog(home, application)
+    if end_trial_by_hand(catalog, application):
         return None
-    with lock_start(home.prepare(), application, "redeploy") as lock:
-        return bring_up(home, lock, before, Revert(drop_state)).redeployment
+    _stored_previous(catalog, application)  # without one, the revert is refused before it waits for the lock
+    with locked() as lock:
+        before = previous_plan(catalog, application)
+        report(before)
+        return bring_up(home, lock, before, request, asked_at=asked_at).redeployment
 
 
 def reverted_plan(home: Home, application: str) -> RevertedPlan | None:

@@ -204,7 +204,7 @@ def test_the_plan_before_is_shown_and_brought_back_with_its_options(
         message = "that is all"
         raise StreamsRuntimeError(message)
 
-    monkeypatch.setattr(api, "bring_up", back)
+    monkeypatch.setattr("streams_orchestration.runtime.reverting.bring_up", back)
     monkeypatch.setattr(api, "require_java", lambda: None)
     assert main(["redeploy", str(spec), "--revert", "--drop-state", "New", "--within", "7"]) == 1
     assert asked == [((("New", 3),), Revert(("New",), within=7.0))]

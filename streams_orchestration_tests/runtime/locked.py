@@ -8,12 +8,18 @@ from unittest.mock import patch
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.runtime import bringing_up
+from streams_orchestration.runtime import bringing_up, reverting
 from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment import deployment, dropping
 from streams_orchestration.runtime.deployment.opening import open_application
-from streams_orchestration.runtime.deployment.requests import REDEPLOY_TIMEOUT_SECONDS, GoOn, Request, StartOver
+from streams_orchestration.runtime.deployment.requests import (
+    REDEPLOY_TIMEOUT_SECONDS,
+    GoOn,
+    Request,
+    Revert,
+    StartOver,
+)
 from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.savepoints import creating, restoring
 from streams_orchestration.runtime.savepoints.creating import Created
@@ -52,6 +58,12 @@ def create_savepoint(home: Home, application: str, name: str | None = None, **op
 def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
     with lock_start(home.prepare(), wanted.name, "redeploy") as lock:
         return redeploying.replace_plan(open_application(home, lock, wanted), **options)
+
+
+def revert_redeploy(home: Home, application: str) -> Redeployment | None:
+    return reverting.revert_redeploy(
+        home, application, Revert(), lambda: lock_start(home.prepare(), application, "redeploy")
+    )
 
 
 def begin_redeploy(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.operators.storage.port import is_address
-from streams_orchestration.runtime import reverting
 from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError, StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime import locked
@@ -47,7 +46,7 @@ class Redeploys:
         within = TIMEOUTS[choices.pick("within", (2, 1, 1))]
         if number == len(self.plans):
             name = "return to the previous plan"
-            return self._begin("redeployer", name, lambda: reverting.revert_redeploy(self.home, application))
+            return self._begin("redeployer", name, lambda: locked.revert_redeploy(self.home, application))
         name = f"redeploy to plan {number} within {within:g} s"
         return self._begin("redeployer", name, lambda: self._redeploy(number, within))
 

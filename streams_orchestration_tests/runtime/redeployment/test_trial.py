@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import given
@@ -16,9 +17,11 @@ from streams_orchestration.runtime import bringing_up, clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
+from streams_orchestration.runtime.catalog.start_lock import StartLock, lock_start
 from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
+from streams_orchestration.runtime.deployment.requests import Revert
 from streams_orchestration.runtime.errors import HostLaunchError, NotDeployableError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
@@ -246,9 +249,10 @@ def test_it_is_taken_back_by_hand_once(local: LocalApplication):
     finish(local)
 
 
-def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_now(
-    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
-):
+@pytest.fixture
+def stepped_redeploys(local: LocalApplication, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redeploys of `bring_up` start no hosts, and are decided by steps in this process."""
+
     def try_here(opened: OpenedApplication, **_options: object) -> Redeployment:
         redeployment = redeploy(local, opened.wanted.compilation)
         decided(local)
@@ -256,6 +260,10 @@ def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_
 
     monkeypatch.setattr(bringing_up, "replace_plan", try_here)
     monkeypatch.setattr(bringing_up, "launch", lambda *_, **__: ())
+
+
+@pytest.mark.usefixtures("stepped_redeploys")
+def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_now(local: LocalApplication):
     first = read_status(local.home, local.name).fingerprint
     begin(local)
     second = read_status(local.home, local.name).fingerprint
@@ -263,7 +271,7 @@ def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_
     run_some(local, 4)
     assert reverted_plan(local.home, local.name) is None
     epoch = read_status(local.home, local.name).units[0].completed_epoch
-    redeployment = revert_redeploy(local.home, local.name)
+    redeployment = locked.revert_redeploy(local.home, local.name)
     assert redeployment is not None
     assert redeployment.verdict == "kept"
     status = read_status(local.home, local.name)
@@ -276,6 +284,23 @@ def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_
     finish(local)
 
 
+@pytest.mark.usefixtures("stepped_redeploys")
+def test_a_revert_that_waits_for_another_redeploy_restores_the_plan_from_before_that_one(local: LocalApplication):
+    @contextmanager
+    def locked_after_another_redeploy() -> Generator[StartLock]:
+        redeploy(local, visits(local.home.root.parent, 4, 2))
+        decided(local)
+        with lock_start(local.home, local.name, "redeploy") as lock:
+            yield lock
+
+    begin(local)
+    decided(local)
+    second = read_status(local.home, local.name).fingerprint
+    assert revert_redeploy(local.home, local.name, Revert(), locked_after_another_redeploy) is not None
+    assert read_status(local.home, local.name).fingerprint == second
+    finish(local)
+
+
 def test_a_previous_plan_that_breaks_the_condition_of_a_stage_is_not_restored(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
@@ -284,7 +309,7 @@ def test_a_previous_plan_that_breaks_the_condition_of_a_stage_is_not_restored(
     second = read_status(local.home, local.name).fingerprint
     monkeypatch.setattr(opening, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Op is in no PE")
     with pytest.raises(NotDeployableError, match="which is a bug: fusion_plan: operator Op"):
-        revert_redeploy(local.home, local.name)
+        locked.revert_redeploy(local.home, local.name)
     assert read_status(local.home, local.name).fingerprint == second
     finish(local)
 
