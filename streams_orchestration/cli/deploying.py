@@ -15,8 +15,7 @@ from streams_orchestration.cli.observing import status_document
 from streams_orchestration.cli.restoring import restored_facts, restored_lines
 from streams_orchestration.cli.starting import (
     checked_to_run,
-    compiled_to_go_on,
-    compiled_to_run,
+    compiled_to_start,
     ready_to_start,
     stop_orphans,
     usage_errors,
@@ -37,9 +36,8 @@ def deploy(spec: Path, given: GivenOptions, savepoint: str | None, drop_state: t
     """
     with usage_errors():
         request = api.request_of(savepoint=savepoint, fresh=fresh, drop_state=drop_state)
-    read, goes_on = read_application(spec), isinstance(request, api.GoOn)
-    compiled = compiled_to_go_on(api.Home.default(), read, given) if goes_on else compiled_to_run(read, given)
-    wanted = checked_to_run(compiled)
+    read = read_application(spec)
+    wanted = checked_to_run(compiled_to_start(api.Home.default(), read, given, request))
     return bring_up_in_background("streams deploy", read.path, wanted, request)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,7 @@ from streams_orchestration.cli.metrics import losses
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.starting import (
     checked_to_run,
-    compiled_to_go_on,
-    compiled_to_run,
-    locked_start,
+    compiled_to_start,
     ready_to_start,
     run_words,
     usage_errors,
@@ -51,47 +50,42 @@ def run(
     kind = api.RunKind(available_now=available_now, reopens=True)
     with usage_errors():
         request = api.request_of(savepoint=savepoint, fresh=fresh, drop_state=drop_state, run=kind)
-    home, goes_on = api.Home.default(), isinstance(request, api.GoOn)
-    read = read_application(spec)
+    home, read = api.Home.default(), read_application(spec)
     again = run_words(spec, given.options)
-    compiled = compiled_to_go_on(home, read, given) if goes_on else compiled_to_run(read, given)
-    before, over = _deployed_before(home, compiled) if goes_on else (None, False)
-    if before is not None and over:
-        note(f"{compiled.name} was complete already. `{again} --fresh` computes it from the beginning.")
-        return _completed(home, before, max_rows)
-    wanted = checked_to_run(compiled)  # an application that cannot run leaves no state directory
-    api.require_java()
-    if before is not None:
-        note(_continuation(wanted.name, before))
-    # loads the code that deploys, which a complete application does not need
-    from streams_orchestration.cli.foreground import run_application
+    compiled = compiled_to_start(home, read, given, request)
+    with ExitStack() as starting:
+        lock = before = None
+        if isinstance(request, api.GoOn) and (home.root.exists() or api.Catalog(home).version() is not None):
+            lock = starting.enter_context(ready_to_start(home, compiled.name, "streams run"))
+            before = _deployed_before(home, compiled)
+            if before is not None and before.state == "COMPLETED" and not _has_more(home, compiled.name):
+                starting.close()
+                note(f"{compiled.name} was complete already. `{again} --fresh` computes it from the beginning.")
+                return _completed(home, before, max_rows)
+        wanted = checked_to_run(compiled)
+        api.require_java()
+        if before is not None:
+            note(_continuation(wanted.name, before))
+        # loads the code that deploys, which a complete application does not need
+        from streams_orchestration.cli.foreground import run_application
 
-    with ready_to_start(home, wanted.name, "streams run") as lock:
+        if lock is None:  # an application that cannot run leaves no state directory, so it is checked before this
+            lock = starting.enter_context(ready_to_start(home, wanted.name, "streams run"))
         after, interrupted = run_application(home, spec, lock, wanted, request)
     return _ended(home, after, again, max_rows, interrupted)
 
 
-def _deployed_before(home: api.Home, compiled: Identified) -> tuple[api.ApplicationStatus | None, bool]:
-    """Look at an earlier deployment of the application, while no other process starts it.
-
-    Without a state directory and a catalog nothing is created.
-
-    Returns:
-        The status, or None if it was never deployed here; and True if it is complete and has no more input.
+def _deployed_before(home: api.Home, compiled: Identified) -> api.ApplicationStatus | None:
+    """Return the status of an earlier deployment of the application; None if it was never deployed here.
 
     Raises:
         ApplicationChangedError: the deployed application differs from the compiled one.
         OtherVersionError: it differs, and another version of the product deployed it.
-        BeingStartedError: another process holds the start lock for too long.
     """
-    if not home.root.exists() and api.Catalog(home).version() is None:
-        return None, False
-    with locked_start(home.prepare(), compiled.name, "streams run"):
-        before = status_if_deployed(home, compiled.name)
-        if before is None:
-            return None, False
+    before = status_if_deployed(home, compiled.name)
+    if before is not None:
         api.require_unchanged(home, compiled)
-        return before, before.state == "COMPLETED" and not _has_more(home, compiled.name)
+    return before
 
 
 def _ended(home: api.Home, after: api.ApplicationStatus, again: str, max_rows: int, interrupted: int) -> int:

@@ -27,17 +27,21 @@ from streams_orchestration.model.secrets import without_secrets
 from streams_orchestration.runtime import api
 
 
-def compiled_to_go_on(home: api.Home, read: ReadSpec, given: GivenOptions) -> Identified:
-    """Compile an application that continues from its state, if it is deployed, with the options of its deployment.
+def compiled_to_start(home: api.Home, read: ReadSpec, given: GivenOptions, request: api.Request) -> Identified:
+    """Upgrade an older catalog, and compile an application for a request.
 
-    An older catalog is upgraded first. A deployment by another version of the product gives no options.
+    An application that continues from its state keeps the options of its deployment, if this version of the product can
+    read them.
 
     Raises:
         CatalogError: the catalog cannot be read or upgraded.
         ApplicationError: the application has errors.
     """
     upgrade_catalog(api.Catalog(home))
-    return compiled_to_run(read, given, api.deployed_options(home, given.options.name or read.name))
+    goes_on = isinstance(request, api.GoOn)
+    return compiled_to_run(
+        read, given, api.deployed_options(home, given.options.name or read.name) if goes_on else None
+    )
 
 
 def compiled_to_run(read: ReadSpec, given: GivenOptions, kept: Options | None = None) -> Identified:
@@ -134,7 +138,7 @@ def locked_start(home: api.Home, application: str, command: str) -> api.StartLoc
 
 @contextmanager
 def ready_to_start(home: api.Home, application: str, command: str) -> Generator[api.StartLock]:
-    """Lock the start of an application, upgrade an older catalog, and stop processes that lost hosts have left.
+    """Lock the start of an application, and stop processes that lost hosts have left.
 
     Raises:
         BeingStartedError: another process holds the lock for too long.
@@ -143,7 +147,6 @@ def ready_to_start(home: api.Home, application: str, command: str) -> Generator[
     with locked_start(home.prepare(), application, command) as lock:
         catalog = api.Catalog(home)
         detail(f"State directory {home.root}, catalog {catalog.name}")
-        upgrade_catalog(catalog)
         stop_orphans(catalog, application)
         yield lock
 

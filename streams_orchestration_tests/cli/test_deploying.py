@@ -228,7 +228,6 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     decision.write_text(json.dumps(mapping_of_assignment(new)))
     monkeypatch.setattr(api, "deployed_options", lambda *_: last)
     monkeypatch.setattr(api, "require_java", lambda: None)
-    monkeypatch.setattr("streams_orchestration.cli.starting.upgrade_catalog", lambda _home: None)
     assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0
     assert main(["redeploy", str(spec)]) == 0
     assert asked == [

@@ -200,6 +200,19 @@ def test_a_run_that_waits_for_too_long_is_refused_by_name(
     assert "complete" not in err
 
 
+@pytest.mark.parametrize("before", [status(state="STOPPED"), None], ids=["deployed", "new"])
+def test_a_run_takes_the_start_lock_once_and_upgrades_the_catalog_once(
+    before: ApplicationStatus | None, spec: str, monkeypatch: pytest.MonkeyPatch
+):
+    calls: list[str] = []
+    lock, upgrade = api.lock_start, api.upgrade_older_catalog
+    monkeypatch.setattr(api, "lock_start", lambda *given, **named: (calls.append("lock"), lock(*given, **named))[1])
+    monkeypatch.setattr(api, "upgrade_older_catalog", lambda catalog: (calls.append("upgrade"), upgrade(catalog))[1])
+    world(before, status(state="COMPLETED", sinks=()), monkeypatch)
+    assert main(["run", spec]) == 0
+    assert calls == ["upgrade", "lock"]
+
+
 def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
