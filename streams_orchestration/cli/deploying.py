@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+from streams_orchestration.cli.bringing_up import Start
 from streams_orchestration.cli.failures import APPLICATION
-from streams_orchestration.cli.foreground import START_SECONDS
 from streams_orchestration.cli.invocation import answer, current
-from streams_orchestration.cli.jobs import UNRECORDED, Jobs
+from streams_orchestration.cli.jobs import Jobs
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
-from streams_orchestration.cli.restoring import restored_facts, restored_lines
+from streams_orchestration.cli.restoring import restored_facts
 from streams_orchestration.cli.starting import (
     checked_to_run,
     compiled_to_start,
@@ -60,17 +59,14 @@ def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request
     name = wanted.name
     api.require_java()
     home = api.Home.default()
-    facts: dict[str, Any] = {}
+    start = Start(home, spec, wanted)
     with ready_to_start(home, name, command) as lock:
         ran = _runs(home, name)
         if not ran:
             note(f"Starting {name} ...")
-        restored = api.bring_up(home, lock, wanted, request, asked_at=api.read_process_start()).restored
-        if restored is not None:
-            for line in restored_lines(restored):
-                note(line)
-            facts = restored_facts(restored)
-        record_deployment(home, spec, wanted)
+        restored = start.bring_up(lock, request, note).restored
+    start.complete(note)
+    facts = {} if restored is None else restored_facts(restored)
     status = Jobs(home, name).status()
     state = f"was {status.shown_state} already" if ran else f"is {status.shown_state}"
     text = f"{name} {state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
@@ -83,22 +79,6 @@ def _runs(home: api.Home, application: str) -> bool:
         return Jobs(home, application).status().shown_state == "RUNNING"
     except api.NotDeployedError:
         return False
-
-
-def record_deployment(home: api.Home, spec: Path, wanted: Deployable) -> None:
-    """Wait until the PEs of a deployed application run, and record the deployment in Dagster.
-
-    If Dagster cannot record it, a note says so.
-
-    Raises:
-        HostLaunchError: a host or a PE does not run in time.
-        StreamsRuntimeError: the application was removed or redeployed meanwhile, or the catalog cannot be used.
-    """
-    try:
-        Jobs(home, wanted.name).record_deployment(spec, wanted.compilation)
-    except UNRECORDED as error:
-        note(f"Dagster does not show the deployment of {wanted.name}: {error}")
-        api.await_running(api.Catalog(home), wanted.name, START_SECONDS)
 
 
 def cancel(application: str, timeout: float) -> int:

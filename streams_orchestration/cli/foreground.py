@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
+from streams_orchestration.cli.bringing_up import Start, jobs_of
 from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.failures import INTERRUPTED
 from streams_orchestration.cli.following import POLL_SECONDS, Follower, ResetsExhaustedError
 from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
 from streams_orchestration.cli.output import write
-from streams_orchestration.cli.restoring import restored_lines
 from streams_orchestration.cli.terminal import messages
 from streams_orchestration.compiler.checking.deployable import Deployable
-from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.model.collector import uncollected
 from streams_orchestration.runtime import api
-
-if TYPE_CHECKING:
-    from streams_orchestration.cli.jobs import Jobs
-
-START_SECONDS = 180.0
-"""Seconds within which every PE must run."""
-NICENESS = 10
-"""The priority at which a thread records a deployment in Dagster, so that the hosts run first."""
-RECORD_TIMEOUT_SECONDS = 60.0
-"""The most seconds that the command waits at its end until Dagster shows the deployment."""
 
 
 class Controls(Protocol):
@@ -66,81 +53,19 @@ class Controls(Protocol):
 
 
 class Foreground:
-    """The controls of one application by calls of the runtime, which act at once; jobs of Dagster record them later.
+    """The controls of one application by calls of the runtime, which act at once; jobs of Dagster record them later."""
 
-    Dagster is loaded with the first job, as soon as the engines of the hosts are up. If it were loaded before, the
-    engines would start later; if it were loaded at the end, a short application would have to wait for it.
-    """
-
-    def __init__(self, home: api.Home, name: str) -> None:
+    def __init__(self, home: api.Home, name: str, start: Start | None = None) -> None:
         self._home = home
         self._name = name
+        self._start = start
         self._catalog = api.Catalog(home)
         self._seen = 0
         """The mark of the catalog's changes at the last call of `ended`."""
-        self._deployed = False
-        self._recording: BackgroundCall[None] | None = None
-
-    def deploy(
-        self,
-        spec: Path,
-        lock: api.StartLock,
-        wanted: Deployable,
-        request: api.Request,
-        *,
-        say: Callable[[str], None],
-    ) -> None:
-        """Bring the application up, and wait until every PE runs.
-
-        Another thread records the deployment in Dagster, once the engines are up.
-
-        Args:
-            spec: the path of the spec.
-            lock: the start lock of the application; it is released when the hosts are launched.
-            wanted: the application.
-            request: how the application begins.
-            say: a function that prints a line about the savepoint from which the application begins.
-
-        Raises:
-            HostLaunchError: a host or a PE did not start within `START_SECONDS`.
-            StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; `bring_up` lists the
-                reasons.
-        """
-        brought = api.bring_up(self._home, lock, wanted, request, asked_at=api.read_process_start())
-        self._deployed = True
-        if brought.restored is not None:
-            for line in restored_lines(brought.restored):
-                say(line)
-        lock.release()
-        try:
-            api.await_engines(self._catalog, self._name, START_SECONDS)
-        finally:
-            self._recording = BackgroundCall(lambda: self._record(spec, wanted.compilation))
-        api.await_running(self._catalog, self._name, START_SECONDS)
-
-    def _record(self, spec: Path, compilation: Compilation) -> None:
-        _step_back()
-        self._jobs.record_deployment(spec, compilation)
-
-    def recorded(self) -> str | None:
-        """Wait until Dagster shows the deployment; return the reason if `RECORD_TIMEOUT_SECONDS` are over before."""
-        if self._recording is None:
-            return None
-        problem = f"Dagster does not show the deployment of {self._name}"
-        if not self._recording.wait(RECORD_TIMEOUT_SECONDS):
-            slow = f"recording it took more than {RECORD_TIMEOUT_SECONDS:g} s"
-            return f"{problem}: {slow}; the application runs nevertheless"
-        try:
-            self._recording.result()
-        except api.HostLaunchError:  # `deploy` raises the same error
-            return None
-        except api.StreamsRuntimeError as error:
-            return f"{problem}: {error}"
-        return None
 
     def cancel(self) -> None:
         """Stop the application."""
-        self._jobs.cancel()
+        jobs_of(self._home, self._name).cancel()
 
     def settle(self) -> None:
         """Wait until the hosts of an application that has stopped by itself have ended; see `cancel` of the runtime.
@@ -162,11 +87,11 @@ class Foreground:
         The reset job runs in this process, and waits until the PEs of the unit work. For errors see
         `Jobs.record_reset`.
         """
-        self._jobs.record_reset(failure)
+        jobs_of(self._home, self._name).record_reset(failure)
 
     def deployed(self) -> bool:
-        """Return True once `deploy` has brought the application up."""
-        return self._deployed
+        """Return True once the start has brought the application up."""
+        return self._start is not None and self._start.launched
 
     def status(self) -> api.ApplicationStatus:
         """Update the states of the application's units, then return its status. Raises as `observed_status` does."""
@@ -185,20 +110,6 @@ class Foreground:
         with suppress(api.CatalogUnavailableError):
             return api.has_application_ended(self._catalog, self._name)
         return False
-
-    @property
-    def _jobs(self) -> Jobs:
-        with uncollected():
-            from streams_orchestration.cli.jobs import Jobs
-
-        return Jobs(self._home, self._name)
-
-
-def _step_back() -> None:
-    """Lower the priority of this thread, so that the hosts run first; only on Linux, where a thread has a priority."""
-    if sys.platform == "linux":
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 def run_application(
@@ -223,20 +134,22 @@ def run_application(
         StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed.
     """
     name = wanted.name
-    application, display = Foreground(home, name), Display(messages())
+    start, display = Start(home, spec, wanted), Display(messages())
+    application = Foreground(home, name, start)
     display.follow_printed(home.logs(name).glob("pe-*.log"))
 
-    def deploy() -> None:
-        application.deploy(spec, lock, wanted, request, say=display.say)
+    def bring_up() -> None:
+        start.bring_up(lock, request, display.say)
+        start.await_running()
 
     interrupts = Interrupts(lambda: display.say(f"Stopping {name}; Ctrl-C again leaves at once ..."))
     try:
         with interrupts, display:
-            after = run_in_foreground(deploy, application, display, interrupts)
+            after = run_in_foreground(bring_up, application, display, interrupts)
             if after.taken_at is not None:
                 application.settle()
                 after = application.status()
-            if problem := application.recorded():
+            if problem := start.recorded():
                 display.say(problem)
     except KeyboardInterrupt:
         _leave(name)
@@ -255,12 +168,12 @@ def _leave(name: str) -> NoReturn:
 
 
 def run_in_foreground(
-    deploy: Callable[[], None], controls: Controls, display: Display, interrupts: Interrupts
+    bring_up: Callable[[], None], controls: Controls, display: Display, interrupts: Interrupts
 ) -> api.ApplicationStatus:
-    """Deploy an application, follow it, and return its final status.
+    """Bring an application up, follow it, and return its final status.
 
     Args:
-        deploy: the function that deploys the application, launches its hosts, and waits until its PEs run.
+        bring_up: the function that deploys the application, launches its hosts, and waits until its PEs run.
         controls: the controls of the application.
         display: the display of the application's progress.
         interrupts: the interrupts, of which the first one stops the application once it is deployed.
@@ -294,7 +207,7 @@ def run_in_foreground(
         return show()
 
     try:
-        _wait_for(deploy, show_start)
+        _wait_for(bring_up, show_start)
     except api.HostLaunchError as error:
         waits = isinstance(error, api.WaitingForMachineError)
         if not waits and not api.failures(controls.status(), api.now()):

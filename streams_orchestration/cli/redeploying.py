@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from streams_orchestration.cli.deploying import bring_up_in_background, record_deployment
+from streams_orchestration.cli.bringing_up import Start
+from streams_orchestration.cli.deploying import bring_up_in_background
 from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
 from streams_orchestration.cli.jobs import Jobs
@@ -45,7 +46,7 @@ def redeploy(
 ) -> int:
     """Deploy again with the deployed options, or preview or revert a redeploy; return the exit status.
 
-    An application that is not deployed, or that begins `fresh`, is brought up as by `streams deploy`. The status is 1
+    An application that is not deployed, or that begins `fresh`, is started as by `streams deploy`. The status is 1
     if the new plan was reverted, or if a preview loses state that `drop_state` does not name.
 
     Raises:
@@ -109,12 +110,13 @@ def _redeploy(home: api.Home, spec: Path, wanted: Deployable, request: api.Reque
         StreamsRuntimeError, ApplicationError: the plan is refused, or the start cannot be locked; `bring_up` lists the
             reasons.
     """
-    with _ready(home, wanted.name) as lock:
-        try:
-            brought = api.bring_up(home, lock, wanted, request, asked_at=api.read_process_start())
-        except api.RevertedError as error:
-            return _show_outcome(home, wanted.name, error.redeployment, error)
-        record_deployment(home, spec, wanted)
+    start = Start(home, spec, wanted)
+    try:
+        with _ready(home, wanted.name) as lock:
+            brought = start.bring_up(lock, request, note)
+    except api.RevertedError as error:
+        return _show_outcome(home, wanted.name, error.redeployment, error)
+    start.complete(note)
     return _show_outcome(home, wanted.name, brought.redeployment)
 
 

@@ -40,7 +40,10 @@ FAILED = status(pes=(pe(0, state="FAILED", error="boom"),))
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     FakeJobs.asked = []
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
-    monkeypatch.setattr(deploying, "Jobs", FakeJobs)
+    for module in (deploying, jobs):
+        monkeypatch.setattr(module, "Jobs", FakeJobs)
+    monkeypatch.setattr(api, "await_engines", lambda *_: None)
+    monkeypatch.setattr(api, "await_running", lambda *_: None)
     orphan = "flights: stopped leftover processes of host 0, which is gone: java (pid 4712)"
     monkeypatch.setattr(api, "stop_orphans", lambda *_: (orphan,))
 
@@ -312,7 +315,7 @@ def test_a_deployment_is_one_although_dagster_cannot_record_it(
         def record_deployment(self, spec: Path, compilation: Compilation) -> None:
             raise StateDirectoryError(tmp_path, "disk I/O error")
 
-    monkeypatch.setattr(deploying, "Jobs", Unrecorded)
+    monkeypatch.setattr(jobs, "Jobs", Unrecorded)
     monkeypatch.setattr(api, "require_java", lambda: None)
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
     monkeypatch.setattr(api, "await_running", lambda _catalog, name, _seconds: asked.append(("await", name)))

@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import update
 
 from streams_orchestration.cli import following, foreground
+from streams_orchestration.cli.bringing_up import Start
 from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.following import ResetsExhaustedError
 from streams_orchestration.cli.foreground import Foreground, run_in_foreground
@@ -136,13 +137,13 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     loaded, order = threading.Event(), []
     monkeypatch.setattr(api, "await_engines", lambda *_: order.append(loaded.is_set()))
     monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch", lambda *_, **__: ())
-    monkeypatch.setattr(Foreground, "_record", lambda *_: loaded.set())
+    monkeypatch.setattr(Start, "_record", lambda *_: loaded.set())
     monkeypatch.setattr(api, "await_running", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
-    application = Foreground(home, "copy")
-    lock = lock_start(home, "copy", "streams run")
-    application.deploy(Path("copy.yaml"), lock, deployable(copy), GoOn(), say=pytest.fail)
+    start = Start(home, Path("copy.yaml"), deployable(copy))
+    start.bring_up(lock_start(home, "copy", "streams run"), GoOn(), pytest.fail)
+    start.await_running()
     assert order == [False, True], "before the engines are up, and before the PEs run"
-    assert application.recorded() is None
+    assert start.recorded() is None
 
 
 def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
@@ -173,14 +174,16 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
     monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch", lambda *_, **__: ())
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running", complete)
-    monkeypatch.setattr(Foreground, "_record", lambda *_: None)
-    application, lock = Foreground(home, "copy"), lock_start(home, "copy", "streams run")
+    monkeypatch.setattr(Start, "_record", lambda *_: None)
+    start, lock = Start(home, Path("copy.yaml"), deployable(copy)), lock_start(home, "copy", "streams run")
 
-    def deploy() -> None:
-        application.deploy(Path("copy.yaml"), lock, deployable(copy), GoOn(), say=pytest.fail)
+    def bring_up_and_wait() -> None:
+        start.bring_up(lock, GoOn(), pytest.fail)
+        start.await_running()
 
     with Interrupts(lambda: None) as interrupts:
-        assert run_in_foreground(deploy, application, display, interrupts).state == "COMPLETED"
+        application = Foreground(home, "copy", start)
+        assert run_in_foreground(bring_up_and_wait, application, display, interrupts).state == "COMPLETED"
 
 
 def test_an_interrupt_stops_it_and_says_so_once() -> None:

@@ -11,7 +11,7 @@ import pytest
 from dagster import AssetKey, DagsterRunStatus
 from sqlalchemy import update
 
-from streams_orchestration.cli import foreground, main, running
+from streams_orchestration.cli import bringing_up, foreground, main, running
 from streams_orchestration.compiler import compiling
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Progress
@@ -227,7 +227,7 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     world(None, status(), monkeypatch)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
     monkeypatch.setattr(api, "bring_up", lambda *_, **__: BroughtUp())
-    monkeypatch.setattr(foreground.Foreground, "_record", lambda *_: None)
+    monkeypatch.setattr(bringing_up.Start, "_record", lambda *_: None)
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running", lambda *_: None)
     assert main(["run", spec]) == 0
@@ -320,7 +320,7 @@ def test_a_deployment_that_dagster_cannot_show_runs_all_the_same_and_that_is_sai
     def refuse(*_: object) -> None:
         raise StateDirectoryError(Path("dagster"), "disk I/O error")
 
-    monkeypatch.setattr(foreground.Foreground, "_record", refuse)
+    monkeypatch.setattr(bringing_up.Start, "_record", refuse)
     assert main(["run", spec]) == 0
     assert "Dagster does not show the deployment of copy: dagster: the state" in capsys.readouterr().err
 
@@ -329,8 +329,8 @@ def test_a_deployment_that_dagster_cannot_show_runs_all_the_same_and_that_is_sai
 @pytest.mark.usefixtures("nothing_starts")
 def test_a_run_does_not_wait_for_a_dagster_that_hangs(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     over = threading.Event()
-    monkeypatch.setattr(foreground, "RECORD_TIMEOUT_SECONDS", 0.01)
-    monkeypatch.setattr(foreground.Foreground, "_record", lambda *_: over.wait(60.0))
+    monkeypatch.setattr(bringing_up, "RECORD_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(bringing_up.Start, "_record", lambda *_: over.wait(60.0))
     assert main(["run", spec]) == 0
     over.set()
     assert "Dagster does not show the deployment of copy: recording it took more than 0.01 s" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.cli import deploying, main
+from streams_orchestration.cli import deploying, jobs, main
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime import api
@@ -140,7 +140,10 @@ class FakeJobs:
 
 @pytest.fixture
 def no_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deploying, "Jobs", FakeJobs)
+    for module in (deploying, jobs):
+        monkeypatch.setattr(module, "Jobs", FakeJobs)
+    monkeypatch.setattr(api, "await_engines", lambda *_: None)
+    monkeypatch.setattr(api, "await_running", lambda *_: None)
     monkeypatch.setattr(api, "require_java", lambda: None)
     monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch", lambda *_, **__: ())
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})

@@ -1,0 +1,133 @@
+"""Brings an application up for a command: its hosts are launched, its PEs run, and Dagster shows the deployment.
+
+The commands differ in how they show the progress.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streams_orchestration.cli.interrupts import BackgroundCall
+from streams_orchestration.cli.restoring import restored_lines
+from streams_orchestration.compiler.checking.deployable import Deployable
+from streams_orchestration.model.collector import uncollected
+from streams_orchestration.runtime import api
+
+if TYPE_CHECKING:
+    from streams_orchestration.cli.jobs import Jobs
+
+START_SECONDS = 180.0
+"""Seconds within which every PE must run."""
+NICENESS = 10
+"""The priority at which a thread records a deployment in Dagster, so that the hosts run first."""
+RECORD_TIMEOUT_SECONDS = 60.0
+"""The most seconds that a command waits at its end until Dagster shows the deployment."""
+
+
+class Start:
+    """The start of one application, which another thread records in Dagster.
+
+    Dagster is loaded as soon as the engines of the hosts are up. If it were loaded before, the engines would start
+    later; if it were loaded at the end, a short application would have to wait for it.
+    """
+
+    def __init__(self, home: api.Home, spec: Path, wanted: Deployable) -> None:
+        self._home = home
+        self._spec = spec
+        self._wanted = wanted
+        self._name = wanted.name
+        self._recording: BackgroundCall[None] | None = None
+        self.launched = False
+        """True once the application is in the catalog, and its hosts are launched."""
+
+    def bring_up(self, lock: api.StartLock, request: api.Request, say: Callable[[str], None]) -> api.BroughtUp:
+        """Bring the application up, and release its start lock.
+
+        Args:
+            lock: the start lock of the application.
+            request: how the application begins.
+            say: prints a line about the savepoint from which the application begins.
+
+        Raises:
+            StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; `bring_up` of the
+                runtime lists the reasons.
+        """
+        brought = api.bring_up(self._home, lock, self._wanted, request, asked_at=api.read_process_start())
+        self.launched = True
+        if brought.restored is not None:
+            for line in restored_lines(brought.restored):
+                say(line)
+        lock.release()
+        return brought
+
+    def await_running(self) -> None:
+        """Wait until every PE runs. The recording begins when the engines are up, or cannot come up.
+
+        Raises:
+            HostLaunchError: a host or a PE did not start within `START_SECONDS`.
+            NotDeployedError: the application was dropped meanwhile.
+            CatalogUnavailableError: the catalog cannot be used at the end.
+            StreamsRuntimeError: a unit was removed meanwhile, or a rule of the recovery protocol is broken.
+        """
+        catalog = api.Catalog(self._home)
+        try:
+            api.await_engines(catalog, self._name, START_SECONDS)
+        finally:
+            self._recording = BackgroundCall(self._record)
+        api.await_running(catalog, self._name, START_SECONDS)
+
+    def _record(self) -> None:
+        _step_back()
+        jobs_of(self._home, self._name).record_deployment(self._spec, self._wanted.compilation)
+
+    def recorded(self) -> str | None:
+        """Wait until Dagster shows the deployment; return the reason if `RECORD_TIMEOUT_SECONDS` are over before."""
+        if self._recording is None:
+            return None
+        problem = f"Dagster does not show the deployment of {self._name}"
+        if not self._recording.wait(RECORD_TIMEOUT_SECONDS):
+            slow = f"recording it took more than {RECORD_TIMEOUT_SECONDS:g} s"
+            return f"{problem}: {slow}; the application runs nevertheless"
+        try:
+            self._recording.result()
+        except api.HostLaunchError:  # `await_running` raises the same error
+            return None
+        except api.StreamsRuntimeError as error:
+            return f"{problem}: {error}"
+        return None
+
+    def complete(self, say: Callable[[str], None]) -> None:
+        """Wait until every PE runs and Dagster shows the deployment; say why Dagster does not show it.
+
+        Raises:
+            HostLaunchError: a host or a PE did not start within `START_SECONDS`.
+            NotDeployedError: the application was dropped meanwhile.
+            CatalogUnavailableError: the catalog cannot be used at the end.
+            StreamsRuntimeError: a unit was removed meanwhile, or a rule of the recovery protocol is broken.
+        """
+        try:
+            self.await_running()
+        finally:
+            if problem := self.recorded():
+                say(problem)
+
+
+def jobs_of(home: api.Home, application: str) -> Jobs:
+    """Return the jobs of an application; the first call loads Dagster."""
+    with uncollected():
+        from streams_orchestration.cli.jobs import Jobs
+
+    return Jobs(home, application)
+
+
+def _step_back() -> None:
+    """Lower the priority of this thread, so that the hosts run first; only on Linux, where a thread has a priority."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
