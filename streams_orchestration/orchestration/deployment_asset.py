@@ -5,7 +5,7 @@
 # Dagster reads the annotations of ops here, so they may not be turned into text.
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import dagster as dg
@@ -26,13 +26,32 @@ def deployment_asset(source: ApplicationSource, spec: dg.AssetSpec, keys: AssetK
     """
     key = source.resource
 
-    @dg.graph(name=f"{source.name}__deployment", description=f"Put the compiled plan of {source.name} in place.")
-    def deploy(plan: Any) -> Any:
+    def write_launch_and_wait(plan: Any) -> Any:
         return await_heartbeats(key, keys, source.name)(launch_hosts(key)(write_wanted_state(key)(plan)))
 
+    description = f"Put the compiled plan of {source.name} in place."
+    return asset_of_steps(source.name, write_launch_and_wait, spec, keys, description)
+
+
+def asset_of_steps(
+    application: str,
+    steps: Callable[[Any], Any],
+    spec: dg.AssetSpec,
+    keys: AssetKeys,
+    description: str | None = None,
+) -> dg.AssetsDefinition:
+    """Return the asset of a deployment, which steps after the compilation compute.
+
+    Args:
+        application: the name of the application.
+        steps: takes the output with the deployment plan, calls the ops of the steps, and returns the last output.
+        spec: the asset's Dagster spec.
+        keys: the keys of the application's assets.
+        description: the description of the steps.
+    """
     asset = dg.AssetsDefinition.from_graph(
-        deploy,
-        keys_by_input_name={"plan": keys.of(source.name, DEPLOYMENT)},
+        dg.graph(name=f"{application}__deployment", description=description)(steps),
+        keys_by_input_name={"plan": keys.of(application, DEPLOYMENT)},
         keys_by_output_name={"result": spec.key},
     )
     return asset.map_asset_specs(lambda _: spec)

@@ -17,6 +17,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.stage import DEPLOYMENT, Stage
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys, changed, own_key
+from streams_orchestration.orchestration.deployment_asset import asset_of_steps
 from streams_orchestration.orchestration.deployment_checks import deployment_checks
 from streams_orchestration.orchestration.jobs import redeploy_job
 from streams_orchestration.orchestration.ops import await_heartbeats
@@ -72,11 +73,7 @@ def _kept_stage(
 def _working_deployment(application: str, keys: AssetKeys, spec: dg.AssetSpec) -> dg.AssetsDefinition:
     """Return the asset of the deployment; its only step waits until the PEs work."""
 
-    @dg.graph(name=f"{application}__deployment")
-    def deploy(plan: Any) -> Any:
+    def wait(plan: Any) -> Any:
         return await_heartbeats(RESOURCE_KEY, keys, application)(plan)
 
-    asset = dg.AssetsDefinition.from_graph(
-        deploy, keys_by_input_name={"plan": keys.of(application, DEPLOYMENT)}, keys_by_output_name={"result": spec.key}
-    )
-    return asset.map_asset_specs(lambda _: spec)
+    return asset_of_steps(application, wait, spec, keys)
