@@ -90,7 +90,7 @@ def deploy(spec: Path, given: GivenOptions, savepoint: str | None, drop_state: t
     """
     from streams_orchestration.cli import deploying
 
-    return deploying.deploy(spec, given, savepoint, drop_state, fresh=fresh)
+    return deploying.deploy_in_background(spec, given, savepoint, drop_state, fresh=fresh)
 
 
 @command()
@@ -127,7 +127,7 @@ def redeploy(
     """
     from streams_orchestration.cli import redeploying
 
-    return redeploying.redeploy(spec, given, drop_state, within, fresh=fresh, dry_run=dry_run, revert=revert)
+    return redeploying.redeploy_or_revert(spec, given, drop_state, within, fresh=fresh, dry_run=dry_run, revert=revert)
 
 
 @command()

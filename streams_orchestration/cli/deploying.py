@@ -25,22 +25,24 @@ from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.runtime import api
 
 
-def deploy(spec: Path, given: GivenOptions, savepoint: str | None, drop_state: tuple[str, ...], *, fresh: bool) -> int:
+def deploy_in_background(
+    spec: Path, given: GivenOptions, savepoint: str | None, drop_state: tuple[str, ...], *, fresh: bool
+) -> int:
     """Compile an application and start it in the background; return the exit status.
 
     Raises:
         UsageError: `drop_state` is given without `savepoint`.
         ApplicationError, StreamsRuntimeError, OSError: the application has errors, or cannot be started here; see
-            `bring_up_in_background`.
+            `start_in_background`.
     """
     with usage_errors():
         request = api.request_of(savepoint=savepoint, fresh=fresh, drop_state=drop_state)
     read = read_application(spec)
     wanted = checked_to_run(compiled_to_start(api.Home.default(), read, given, request))
-    return bring_up_in_background("streams deploy", read.path, wanted, request)
+    return start_in_background("streams deploy", read.path, wanted, request)
 
 
-def bring_up_in_background(command: str, spec: Path, wanted: Deployable, request: api.Request) -> int:
+def start_in_background(command: str, spec: Path, wanted: Deployable, request: api.Request) -> int:
     """Bring a compiled application up, wait until its PEs run, and record the deployment in Dagster.
 
     Return the exit status, 0.

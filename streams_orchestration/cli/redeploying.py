@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from streams_orchestration.cli.bringing_up import Start
-from streams_orchestration.cli.deploying import bring_up_in_background
+from streams_orchestration.cli.deploying import start_in_background
 from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
 from streams_orchestration.cli.jobs import Jobs
@@ -34,7 +34,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime import api
 
 
-def redeploy(
+def redeploy_or_revert(
     spec: Path | str,
     given: GivenOptions,
     drop_state: tuple[str, ...],
@@ -71,7 +71,7 @@ def redeploy(
     if dry_run:
         return _preview(home, wanted, drop_state, run_words(read.path, given.options))
     if fresh or status_if_deployed(home, wanted.name) is None:
-        return bring_up_in_background("streams redeploy", read.path, wanted, request)
+        return start_in_background("streams redeploy", read.path, wanted, request)
     return _redeploy(home, read.path, wanted, request)
 
 
