@@ -11,11 +11,22 @@ from dataclasses import dataclass, fields
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from sqlalchemy import Column, Index, MetaData, Table
-from sqlalchemy.types import JSON, BigInteger, Boolean, Float, Integer, LargeBinary, String, Text, TypeEngine
+from sqlalchemy import Column, Dialect, Index, MetaData, Table
+from sqlalchemy.types import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Float,
+    Integer,
+    LargeBinary,
+    String,
+    Text,
+    TypeDecorator,
+    TypeEngine,
+)
 
+from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime.catalog.reading import CatalogRow
-from streams_orchestration.runtime.catalog.reason import Reason
 
 metadata = MetaData()
 
@@ -25,6 +36,22 @@ class Default:
     """The value that an insert without this column writes."""
 
     value: object
+
+
+class Reason(TypeDecorator[str]):
+    """The column type of texts of errors; secrets in them are hidden before they are stored."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002  SQLAlchemy's
+        """Return the text to store, with its secrets hidden; None stays None."""
+        return None if value is None else masked(value)
+
+    @property
+    def python_type(self) -> type[str]:
+        """The Python type of the column's values."""
+        return str
 
 
 _T = TypeVar("_T")

@@ -23,10 +23,18 @@ from sqlalchemy import (
 )
 
 from streams_orchestration.runtime.catalog import columns, rows, sink_rows, tables
-from streams_orchestration.runtime.catalog.columns import Cause, Count, Default, Flag, Key, LongText, NullableJson
+from streams_orchestration.runtime.catalog.columns import (
+    Cause,
+    Count,
+    Default,
+    Flag,
+    Key,
+    LongText,
+    NullableJson,
+    Reason,
+)
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
-from streams_orchestration.runtime.catalog.reason import Reason
 from streams_orchestration.runtime.storage.home import Home
 
 Colour = Literal["RED", "GREEN"]
