@@ -12,6 +12,7 @@ from streams_orchestration.compiler.brief import count, plural, short_list
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.decoupling.application_decision import ApplicationDecision
 from streams_orchestration.compiler.decoupling.decision_document import stream_of
+from streams_orchestration.model.short_texts import first_names
 
 MAX_NAMED_OPERATORS = 6
 """The most operators of a part that are named, the hottest first."""
@@ -46,13 +47,12 @@ def _loads(compilation: Compilation, decision: ApplicationDecision) -> Table:
     parts = decision.parting.parts
     for part, operators in enumerate(parts):
         hottest = sorted(operators, key=lambda each: -loads[each])
-        shown = ", ".join(f"{names[each]} {loads[each]:.1f} %" for each in hottest[:MAX_NAMED_OPERATORS])
-        more = f" and {len(hottest) - MAX_NAMED_OPERATORS} more" if len(hottest) > MAX_NAMED_OPERATORS else ""
+        shown = [f"{names[each]} {loads[each]:.1f} %" for each in hottest]
         table.add_row(
             f"{decision.pe}" if len(parts) == 1 else f"{decision.pe}, part {part}",
             f"{decision.before[decision.pe]:.1f} %" if part == 0 else "",
             f"{decision.after[part]:.1f} %",
-            shown + more,
+            first_names(shown, MAX_NAMED_OPERATORS),
         )
     return table
 

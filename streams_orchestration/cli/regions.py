@@ -7,6 +7,7 @@ from collections.abc import Collection
 from rich.text import Text
 
 from streams_orchestration.compiler.brief import duration, plural, short_list
+from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.runtime import api
 
 LONGEST_CAUSE = 200
@@ -36,7 +37,7 @@ def region_lines(status: api.ApplicationStatus, now: float, failing: Collection[
         if unit.resets or unit.cause:
             lines.append(Text(f"  {_resets(unit, now, say_why=unit.name not in failing)}", "dim"))
         if (recent := api.recent_resets(unit, now)) is not None and status.state in ("RUNNING", "WAITING"):
-            lines.append(Text(f"  not stable: {_short(str(recent))}", "red"))
+            lines.append(Text(f"  not stable: {shortened(str(recent), LONGEST_CAUSE)}", "red"))
         if unit.lost is not None and unit.name not in failing:
             text = f"  {unit.lost}. {api.LOST_REMEDY}; the application keeps running until something fails."
             lines.append(Text(text, "red"))
@@ -72,9 +73,5 @@ def _resets(unit: api.UnitStatus, now: float, *, say_why: bool) -> str:
     last = unit.events[-1] if unit.events else None
     cause = unit.cause or api.last_cause(unit)
     if cause is not None and last is not None and say_why:
-        parts.append(f"cause: {_short(cause)}")
+        parts.append(f"cause: {shortened(cause, LONGEST_CAUSE)}")
     return "; ".join(parts)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_CAUSE else f"{text[: LONGEST_CAUSE - 3]}..."

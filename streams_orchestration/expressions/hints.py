@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from streams_orchestration.model.names import close_name
+from streams_orchestration.model.short_texts import first_names
 
 MARKS: Mapping[str, str] = {
     "&&": "AND joins conditions",
@@ -143,5 +144,4 @@ def attribute_hint(name: str, known: Collection[str]) -> str:
         return f"; the nearest is {near}"
     if not known:
         return ""
-    more = f" and {len(known) - _MOST} more" if len(known) > _MOST else ""
-    return f"; it has {', '.join(list(known)[:_MOST])}{more}. A text is written in quotes: '{name}'"
+    return f"; it has {first_names(known, _MOST)}. A text is written in quotes: '{name}'"

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, JsonValue, PlainValidator, Strict, m
 from streams_orchestration.model.containers import plain_value
 from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.names import APPLICATION_NAME, APPLICATION_RULE, IDENTIFIER_RULE, nearest
+from streams_orchestration.model.short_texts import shortened
 
 INT32 = range(-(2**31), 2**31)
 INT64 = range(-(2**63), 2**63)
@@ -50,8 +51,7 @@ def show(value: object) -> str:
         return "a mapping"
     if isinstance(value, list | tuple):
         return "a list"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened(repr(value), 60)
 
 
 def _integer(value: Any) -> int | str:

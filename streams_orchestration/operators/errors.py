@@ -4,8 +4,6 @@ from __future__ import annotations
 
 LOGGED = 5
 """The number of faults of one kind that an operator logs individually; further faults are only counted."""
-_SHOWN = 80
-"""The number of characters of a value that errors show."""
 
 
 class DataError(ValueError):
@@ -87,8 +85,3 @@ class ConstTupleError(DataError):
 
     A repetition would fail in the same way.
     """
-
-
-def shortened(text: str) -> str:
-    """Cut a text that is longer than `_SHOWN` characters, and mark that with an ellipsis."""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

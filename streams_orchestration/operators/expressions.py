@@ -17,12 +17,12 @@ from streams_orchestration.expressions.tree import (
 )
 from streams_orchestration.expressions.types import BOOLEAN, Type
 from streams_orchestration.expressions.typing import typed
+from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.errors import (
     DataError,
     FaultyExpressionError,
     UnknownInExpressionError,
-    shortened,
 )
 from streams_orchestration.operators.expression import Expression, in_one_line, note, unknown
 from streams_orchestration.operators.faults import report

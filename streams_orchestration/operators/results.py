@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import ResultError
@@ -50,8 +51,7 @@ def described(value: object) -> str:
         text = " ".join(repr(value).split())
     except Exception:  # noqa: BLE001  whatever the code of a user's class raises
         text = "a value"
-    shown = text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[: MAX_SHOWN_CHARACTERS - 3]}..."
-    return f"{shown} ({type(value).__name__})"
+    return f"{shortened(text, MAX_SHOWN_CHARACTERS)} ({type(value).__name__})"
 
 
 def parts_of(result: Any, kinds: tuple[type, ...], wanted: str) -> Iterator[Any]:

@@ -20,6 +20,7 @@ from typing import Any
 import dagster as dg
 
 from streams_orchestration.compiler.brief import plural
+from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.formats.texts import plain
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.cut_checks import Judgement
@@ -314,8 +315,7 @@ def _preview(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue:
             return value
         if isinstance(value, float) and isfinite(value):
             return value
-        text = str(plain(value))
-        return text if len(text) <= PREVIEWED_CHARACTERS else f"{text[: PREVIEWED_CHARACTERS - 3]}..."
+        return shortened(str(plain(value)), PREVIEWED_CHARACTERS)
 
     records = [dg.TableRecord({name: cell(row[name]) for name in names}) for row in rows]
     return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(name, "any") for name in names]))

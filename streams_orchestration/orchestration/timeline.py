@@ -9,6 +9,7 @@ from html import escape
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.drawing.drawing import FONT
+from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.runtime import api
 
 WIDTH, MARGIN = 960.0, 16.0
@@ -205,7 +206,8 @@ def _durations(lanes: Sequence[_Lane], top: float, end: float) -> Iterator[str]:
                     yield _text(x + width / 2, y + 10, f"{seconds:.1f}", colour="#ffffff", size=10, anchor="middle")
                 x += width
             yield _text(x + 6, y + 10, f"{sum(phases.values()):.1f} s{_outcome(recovery)}")
-            yield _text(LABEL + 10, y + 25, _short(recovery.cause or "it was requested"), colour=FAINT, size=10)
+            cause = shortened(" ".join((recovery.cause or "it was requested").split()), 140)
+            yield _text(LABEL + 10, y + 25, cause, colour=FAINT, size=10)
             y += ROW
 
 
@@ -228,11 +230,6 @@ def _legend(y: float) -> Iterator[str]:
         yield (f'<rect x="{x:.1f}" y="{y - 9:.1f}" width="10" height="10" rx="2" fill="{colour}" stroke="{edge}"/>')
         yield _text(x + 14, y, name, colour=FAINT)
         x += 30.0 + 6.2 * len(name)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 140 else f"{line[:137]}..."
 
 
 def _text(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import dagster as dg
 
+from streams_orchestration.model.short_texts import first_names, shortened
 from streams_orchestration.runtime import api
 
 LISTED_UNITS = 100
@@ -92,7 +92,7 @@ def _standing(status: api.ApplicationStatus, unit: api.UnitStatus, now: float) -
         "last cut (UTC)": _both(_time(unit.completed_at, now), ", ", age),
         "drain (s)": _lasted(unit.drain_times),
         "PEs": ", ".join(map(str, unit.pes)),
-        "operators": _first_names(operators),
+        "operators": first_names(operators, NAMED_OPERATORS),
     }
 
 
@@ -104,7 +104,7 @@ def _resets(unit: api.UnitStatus, now: float) -> dict[str, str | int | float | N
         "attempts": f"{unit.attempts} of {unit.max_attempts}",
         "last (UTC)": _both(_time(times.at, now), ", to epoch ", times.sequence),
         "took (s)": _lasted(times),
-        "cause": _short(unit.lost or unit.cause or api.last_cause(unit) or ""),
+        "cause": shortened(unit.lost or unit.cause or api.last_cause(unit) or "", LONGEST_CAUSE),
     }
 
 
@@ -116,7 +116,7 @@ def _recovery(recovery: api.Recovery, now: float) -> dict[str, str | int | float
         "outcome": outcome,
         "took (s)": round(sum(recovery.phases.values()), 3),
         "of that (s)": ", ".join(f"{name} {seconds:.1f}" for name, seconds in recovery.phases.items()),
-        "cause": _short(recovery.cause or "it was requested"),
+        "cause": shortened(recovery.cause or "it was requested", LONGEST_CAUSE),
     }
 
 
@@ -137,11 +137,6 @@ def _table(rows: Sequence[Mapping[str, str | int | float | None]], numbers: Mapp
     return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows], dg.TableSchema(columns))
 
 
-def _first_names(names: Sequence[str]) -> str:
-    more = len(names) - NAMED_OPERATORS
-    return ", ".join(names[:NAMED_OPERATORS]) + (f" and {more} more" if more > 0 else "")
-
-
 def _time(at: float | None, now: float) -> str:
     """Return a time, with its date only if that is not today, since columns are narrow; an empty text for None."""
     if at is None:
@@ -158,7 +153,3 @@ def _lasted(times: api.Times) -> str:
 def _both(first: str, between: str, second: object) -> str:
     """Join two facts in one column of a table, since an asset's page is narrow; the first alone if one is unknown."""
     return f"{first}{between}{second}" if first and second not in (None, "") else first
-
-
-def _short(cause: str) -> str:
-    return textwrap.shorten(cause, LONGEST_CAUSE, placeholder=" ...")

@@ -11,6 +11,7 @@ from streams_orchestration.compiler.compilation import Compilation, Stages, need
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.parallel.channels import local_channels
 from streams_orchestration.compiler.physical_graph import PhysicalGraph, PhysicalOperator
+from streams_orchestration.model.short_texts import first_names
 
 _SHOWN = 4
 """The most operators that the reason of a refusal names."""
@@ -34,14 +35,12 @@ def refusal(old: Compilation, new: Compilation, parallel: Set[str]) -> str:
         for region in compilation.regions.logical:
             shared = [operators[member].name for member in region.operators if member in near]
             if shared:
-                reasons[f"consistent region {region.index} is in or next to the parallel region: {_some(shared)}"] = (
-                    None
-                )
+                names = first_names(shared, _SHOWN)
+                reasons[f"consistent region {region.index} is in or next to the parallel region: {names}"] = None
         checkpointed = [each.name for each in operators if each.index in near and each.checkpoint is not None]
         if checkpointed:
-            reasons[f"operators in or next to the parallel region have a checkpoint config: {_some(checkpointed)}"] = (
-                None
-            )
+            names = first_names(checkpointed, _SHOWN)
+            reasons[f"operators in or next to the parallel region have a checkpoint config: {names}"] = None
     return "; ".join(reasons)
 
 
@@ -57,11 +56,6 @@ def _near(compilation: Compilation, parallel: Set[str]) -> set[int]:
         if each.target in inside:
             near.add(each.source)
     return near
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 class Replica(NamedTuple):

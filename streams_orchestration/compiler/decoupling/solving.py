@@ -15,6 +15,7 @@ from streams_orchestration.compiler.decoupling.solver_process import SolverFaile
 from streams_orchestration.compiler.decoupling.solver_task import SolverChoice, SolverProgress, SolverTask
 from streams_orchestration.model.decoupling import Problem
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
+from streams_orchestration.model.short_texts import first_names
 
 TIME_LIMIT_SECONDS = 60.0
 """The default time limit in seconds."""
@@ -150,8 +151,7 @@ def _unmeasured(flow: Dataflow) -> list[Diagnostic]:
     ]
     if not unmeasured:
         return []
-    names = ", ".join(str(node.operation.id) for node in unmeasured[:8])
-    more = f" and {len(unmeasured) - 8} more" if len(unmeasured) > 8 else ""
-    message = f"{names}{more}: the output was not measured, so it is not sent to another machine"
+    names = first_names([str(node.operation.id) for node in unmeasured], 8)
+    message = f"{names}: the output was not measured, so it is not sent to another machine"
     first = unmeasured[0].operation
     return [Diagnostic.of("SO0610", message, operator=str(first.id), location=first.location())]

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from streams_orchestration.model.short_texts import first_names
+
 
 class UnknownSubjectError(LookupError):
     """The application has nothing of that name; the message proposes the nearest name."""
@@ -71,5 +73,5 @@ def listed(names: list[str], most: int = 6) -> str:
     Of more than `most` names, only the first ones are listed and the others counted.
     """
     if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
+        return first_names(names, most)
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

@@ -16,6 +16,7 @@ from streams_orchestration.compiler.stage_results import FusionPlan, RegionMap
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
+from streams_orchestration.model.short_texts import first_names
 
 _SHOWN = 6
 """The most operators that a message names."""
@@ -158,8 +159,7 @@ class _Checks:
         return f"machine {machine} of PE {pe} ({self._names(operators)})"
 
     def _names(self, operators: Sequence[int]) -> str:
-        shown = [self._physical.operators[each].name for each in operators[:_SHOWN]]
-        return ", ".join(shown) + (f" and {len(operators) - _SHOWN} more" if len(operators) > _SHOWN else "")
+        return first_names([self._physical.operators[each].name for each in operators], _SHOWN)
 
     def _finding(self, code: str, operators: Sequence[int], message: str, location: str = "") -> Diagnostic:
         first = self._physical.operators[operators[0]].name

@@ -14,6 +14,7 @@ from streams_orchestration.compiler.profiles.rates import measured_rates, shares
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.profile import Profile, Transport
+from streams_orchestration.model.short_texts import first_names
 
 Port = tuple[int, int]
 """A physical operator and one of its ports."""
@@ -94,8 +95,7 @@ def measured_costs(
     diagnostics += _strangers(profile, spread)
     absent = [each.name for each in physical.operators if each.index not in cpu]
     if absent:
-        more = f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""
-        message = f"the profile has no processor time of {', '.join(absent[:_SHOWN])}{more}"
+        message = f"the profile has no processor time of {first_names(absent, _SHOWN)}"
         diagnostics.append(Diagnostic.of("SO0214", message, location=profile.location))
     loads = {operator: seconds / profile.seconds for operator, seconds in cpu.items()}
     overhead = sum(each.overhead_seconds for each in profile.pes) / max(1, len(profile.pes)) / profile.seconds

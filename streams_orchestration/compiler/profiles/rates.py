@@ -11,6 +11,7 @@ from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.profile import Profile, StreamProfile
+from streams_orchestration.model.short_texts import first_names
 
 Rates = Mapping[tuple[int, int], float]
 """(physical operator, output port) -> the rate of the port in tuples a second."""
@@ -54,8 +55,7 @@ def measured_rates(
             rates[operator, port] = tuples / profile.seconds
     unmeasured = _unmeasured(logical, physical, rates)
     if unmeasured:
-        more = f" and {len(unmeasured) - _SHOWN} more" if len(unmeasured) > _SHOWN else ""
-        message = f"the profile has no rates of {', '.join(unmeasured[:_SHOWN])}{more}"
+        message = f"the profile has no rates of {first_names(unmeasured, _SHOWN)}"
         diagnostics.append(Diagnostic.of("SO0212", message, location=profile.location))
     return rates, diagnostics
 

@@ -9,14 +9,13 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
+from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.libraries import pa
 
 CutValue = int | str | dict[str, str]
 """A value of the growing column as JSON."""
-_SHOWN = 60
-"""The number of characters of a value that an error shows."""
 
 
 class Misfit(NamedTuple):
@@ -97,8 +96,7 @@ def attribute_values(values: Sequence[Any], kind: pa.DataType) -> tuple[pa.Array
 def _misfit(row: int, value: Any, kind: pa.DataType) -> Misfit:
     if pa.types.is_string(kind) and isinstance(value, bytes) and (reason := utf8_fault(value)):
         return Misfit(row, reason)
-    shown = repr(value) if len(repr(value)) <= _SHOWN else repr(value)[:_SHOWN] + "…"
-    return Misfit(row, f"{shown} is not a valid {type_name(kind)}")
+    return Misfit(row, f"{shortened(repr(value))} is not a valid {type_name(kind)}")
 
 
 def _converter(kind: pa.DataType) -> Callable[[Any], Any]:

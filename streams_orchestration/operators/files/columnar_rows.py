@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.rows import FilePosition, FileRows, Malformed
 from streams_orchestration.operators.formats.checks import UnfitValueError, check_nulls, check_values
-from streams_orchestration.operators.formats.misfits import form_of, shortened
+from streams_orchestration.operators.formats.misfits import form_of
 from streams_orchestration.operators.libraries import pa, pq
 from streams_orchestration.operators.storage.port import File
 

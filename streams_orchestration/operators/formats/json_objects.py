@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.arrow_types import required_fields, type_name, whole_range
-from streams_orchestration.operators.errors import shortened
 from streams_orchestration.operators.formats.checks import NULL, utf8_fault
 from streams_orchestration.operators.formats.misfits import form_of, is_read
 from streams_orchestration.operators.formats.texts import values_of

@@ -6,8 +6,9 @@ import csv
 import functools
 from decimal import Decimal, InvalidOperation
 
+from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.arrow_types import type_name, whole_range
-from streams_orchestration.operators.errors import DataError, shortened
+from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import NULL_TEXTS
 from streams_orchestration.operators.formats.texts import values_of

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.errors import DataError, shortened
+from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.expressions import Expression
 from streams_orchestration.operators.failed_tuples import FailureFilter, split_failures
 from streams_orchestration.operators.libraries import np, pa

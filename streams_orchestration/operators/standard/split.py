@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.arrow_types import is_text, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.errors import DataError, shortened
+from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.failed_tuples import (
     ExpressionParameters,

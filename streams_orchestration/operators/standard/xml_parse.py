@@ -7,11 +7,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
-from streams_orchestration.operators.errors import DataError, TupleError, UnknownAttributeError, shortened
+from streams_orchestration.operators.errors import DataError, TupleError, UnknownAttributeError
 from streams_orchestration.operators.formats.xml_paths import (
     ParsedElement,
     XmlError,

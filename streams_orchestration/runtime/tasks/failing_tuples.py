@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from streams_orchestration import world
+from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.errors import TupleError
@@ -98,11 +99,6 @@ def _fails(call: Callable[[TupleBatch], None], tuples: TupleBatch, kind: type[Ba
 
 
 def _shown(row: TupleBatch) -> str:
-    values = [f"{name}: {_shortened(value)}" for name, value in row.to_pylist()[0].items()]
+    values = [f"{name}: {shortened(repr(value), VALUE_LENGTH)}" for name, value in row.to_pylist()[0].items()]
     more = ["..."] if len(values) > VALUES_SHOWN else []
     return ", ".join(values[:VALUES_SHOWN] + more)
-
-
-def _shortened(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= VALUE_LENGTH else f"{text[: VALUE_LENGTH - 3]}..."

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.frames.checkpoints import (
@@ -103,9 +104,10 @@ class FrameQuery(SparkQuery):
         """Return words for error messages: the operators of the query, their places and texts, and the batch."""
         operators = [self.program.operators[index] for index in self.program.tasks[0].operators]
         places = self._places()
+        texts = [shortened(" ".join(frame_text(each).split()), TEXT_LIMIT) for each in operators]
         named = [
-            f"{each.name} ({', '.join(filter(None, (places.get(each.name), _shortened(frame_text(each)))))})"
-            for each in operators
+            f"{each.name} ({', '.join(filter(None, (places.get(each.name), text)))})"
+            for each, text in zip(operators, texts, strict=True)
         ]
         batch = self._scratch.planned
         return f"{', '.join(named)}{'' if batch is None else f', batch {batch}'}: "
@@ -162,8 +164,3 @@ class FrameQuery(SparkQuery):
             restore_checkpoint(self.directories.store, state, checkpoint)
             continue_after(checkpoint, batch)
             name_own_schemas(checkpoint)
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= TEXT_LIMIT else f"{line[: TEXT_LIMIT - 3]}..."
