@@ -11,6 +11,7 @@ from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import Expression
 from streams_orchestration.operators.keys.comparison import canonical, normalised
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.windows.pane_cells import Running
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Reached(NamedTuple):
     """Maps the position of each group whose computation failed to the reason."""
 
 
-class Measure(Protocol):
+class Measure(Running, Protocol):
     """An output function over all groups of an Aggregate. Its results do not depend on batch boundaries.
 
     The state of a group is a count and a running value. The states of two parts of a group can be merged.
@@ -65,11 +66,6 @@ class Measure(Protocol):
     @property
     def by_arrival(self) -> bool:
         """True if the result depends on the order of arrival; see `ValueFunction`."""
-        ...
-
-    @property
-    def state_type(self) -> pa.DataType:
-        """The Arrow type of the running values."""
         ...
 
     @property
@@ -88,21 +84,6 @@ class Measure(Protocol):
 
         Raises:
             DataError: an argument has no value for a tuple, or lists of a group differ in size.
-        """
-        ...
-
-    def merge(
-        self,
-        counts: np.ndarray,
-        values: np.ndarray,
-        groups: np.ndarray,
-        more_counts: np.ndarray,
-        more_values: np.ndarray,
-    ) -> None:
-        """Merge counts and running values of later parts of groups, in the same way as `add` adds tuples.
-
-        Raises:
-            DataError: lists of a group differ in size.
         """
         ...
 
