@@ -6,9 +6,8 @@ import datetime as dt
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from streams_orchestration.expressions.tokens import name_token
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import unknown_attribute
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import Expression, parse_expression
 from streams_orchestration.operators.faults import report, reported
@@ -42,8 +41,7 @@ class Assignments:
         self.schema = target
         for name in output:
             if name not in target.names:
-                message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
-                report(UnknownAttributeError(message))
+                report(unknown_attribute("output", name, target.names, "the output stream"))
         given = [name for name in target.names if name in output or name in source.names]
         for name in target.names:
             if name not in given:

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from streams_orchestration.model.containers import scalar_text
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import check_attributes
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.libraries import pa
@@ -32,9 +31,7 @@ def constants(texts: Mapping[str, Any], schema: pa.Schema, parameter: str, zone:
     values: dict[str, pa.Array] = {}
     nothing = Evaluated(TupleBatch(pa.RecordBatch.from_arrays([pa.nulls(1)], ["@"])))
     for name, given in texts.items():
-        if name not in schema.names:
-            message = f"{parameter}: the stream has no attribute {name}{nearest(name, schema.names)}"
-            raise UnknownAttributeError(message)
+        check_attributes(parameter, [name], schema.names, "the stream")
         text = text_or_program(given, scalar_text)
         kind = schema.field(name).type
         constant = parse_expression(text, pa.schema([]), f"{parameter}.{name}", zone).assigned(kind)

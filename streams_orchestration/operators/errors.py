@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
+from streams_orchestration.model.names import nearest
+
 LOGGED = 5
 """The number of faults of one kind that an operator logs individually; further faults are only counted."""
 
@@ -85,3 +89,29 @@ class ConstTupleError(DataError):
 
     A repetition would fail in the same way.
     """
+
+
+def unknown_attribute(
+    parameter: str, name: str, known: Collection[str], stream: str = "the input stream"
+) -> UnknownAttributeError:
+    """Return the error that a parameter names an attribute which a stream does not have."""
+    return UnknownAttributeError(f"{parameter}: {stream} has no attribute {name}{nearest(name, known)}")
+
+
+def check_attributes(
+    parameter: str, names: Iterable[str], known: Collection[str], stream: str = "the input stream"
+) -> None:
+    """Check that a stream has the attributes that a parameter names.
+
+    Args:
+        parameter: the parameter, as the message names it.
+        names: the attributes that it names.
+        known: the attributes of the stream.
+        stream: the stream, as the message names it.
+
+    Raises:
+        UnknownAttributeError: it lacks one of them.
+    """
+    for name in names:
+        if name not in known:
+            raise unknown_attribute(parameter, name, known, stream)

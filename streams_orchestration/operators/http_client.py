@@ -14,7 +14,7 @@ from streams_orchestration.model.secrets import masked, names_secret
 from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.errors import OutsideError, RefusedError
 from streams_orchestration.operators.external_errors import status_passes
-from streams_orchestration.operators.references import REFERENCE, ReferenceError, is_reference, resolved
+from streams_orchestration.operators.references import REFERENCE, ReferenceError, exposed_secret, is_reference, resolved
 
 LONGEST_WAIT = 300.0
 """The longest pause in seconds that a receiver may request by `Retry-After`."""
@@ -84,8 +84,7 @@ class HttpParameters(Parameters):
                 message = f"{name} is set by the operator itself; leave it out"
                 raise ValueError(message)
             if (names_secret(name) or name.lower() == "key") and not REFERENCE.search(value):
-                message = f"{name}: it contains a secret; use a reference instead: ${{env:NAME}} or ${{file:PATH}}"
-                raise ValueError(message)
+                raise exposed_secret(name)
         return headers
 
     @field_validator("token")

@@ -7,11 +7,10 @@ from typing import Self
 
 from pydantic import Field
 
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import check_attributes
 from streams_orchestration.operators.key_columns import KeyColumns, has_expressions, names_of
 from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import np, pa
@@ -60,9 +59,7 @@ class MatchingParameters(Parameters):
             raise ValueError(message)
         for port, (names, schema) in enumerate(zip(keys, schemas, strict=True)):
             for name, first in zip(names, keys[0], strict=True):
-                if name not in schema.names:
-                    message = f"partitionBy: input port {port} has no attribute {name}{nearest(name, schema.names)}"
-                    raise UnknownAttributeError(message)
+                check_attributes("partitionBy", [name], schema.names, f"input port {port}")
                 kind, wanted = schema.field(name).type, schemas[0].field(first).type
                 if kind != wanted:
                     message = (

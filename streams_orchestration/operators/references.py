@@ -45,6 +45,14 @@ def is_reference(text: str) -> bool:
     return REFERENCE.fullmatch(text) is not None
 
 
+def exposed_secret(name: str) -> ValueError:
+    """Return the error that a parameter contains a secret instead of a reference to it."""
+    return ValueError(
+        f"{name}: it contains a secret, which plans and logs would show; use a reference instead: "
+        "${env:NAME} or ${file:PATH}"
+    )
+
+
 def resolved(text: str, parameter: str) -> str:
     """Replace the references in a text by their values. The content of a file is stripped of white space at both ends.
 

@@ -192,7 +192,7 @@ WRONG = [
     ({"port": None}, "the parameter port is missing; name a port, or give the server a name"),
     ({"name": "x"}, "name and port exclude each other in a client"),
     ({"format": "line"}, "exactly one string attribute"),
-    ({"format": "json", "eolMarker": "|"}, "encoding and eolMarker are for"),
+    ({"format": "json", "eolMarker": "|"}, "eolMarker is for format"),
     ({"suppress": ["x"]}, "the input stream has no attribute x"),
     ({"port": 0}, "role client needs a port"),
 ]

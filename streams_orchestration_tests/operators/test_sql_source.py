@@ -358,7 +358,7 @@ PARAMETERS = [
     ({}, "SqlSource reads either a table or a query: set one of the two"),
     ({"table": "t", "query": "SELECT 1"}, "SqlSource reads either a table or a query: set one of the two"),
     ({"table": "t", "columns": {"m": "x"}}, "columns: the output stream has no attribute m"),
-    ({"table": "t", "onBadTuple": "stream"}, "needs a second output port"),
+    ({"table": "t", "onBadTuple": "stream"}, "and a second output port"),
     ({"table": "t", "url": "postgresql://me:secret@host/db"}, "it contains a password"),
 ]
 

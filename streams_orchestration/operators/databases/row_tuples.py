@@ -12,27 +12,18 @@ from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.contract import SourceOperator
 from streams_orchestration.operators.databases.values import attribute_values
 from streams_orchestration.operators.errors import LOGGED, DataError
+from streams_orchestration.operators.formats.bad_tuples import check_bad_port
 from streams_orchestration.operators.formats.checks import NULL
 from streams_orchestration.operators.libraries import pa
 
-MALFORMED = ("table", "place", "column", "reason", "text")
-"""The attributes, all of type string, that describe a row that does not fit."""
+MALFORMED: dict[str, str] = dict.fromkeys(("table", "place", "column", "reason", "text"), "string")
+"""The attributes that describe a row that does not fit, with their types."""
 OnBadTuple = Literal["fail", "drop", "stream"]
 
 
 def check_malformed(context: OperatorContext, on_bad_tuple: OnBadTuple) -> None:
     """Raise ValueError if the second output port is missing, superfluous, or has other attributes than `MALFORMED`."""
-    wanted = on_bad_tuple == "stream"
-    if (len(context.outputs) > 1) != wanted:
-        message = "onBadTuple: stream needs a second output port for the rows that do not fit"
-        raise ValueError(message)
-    second = context.outputs[1] if wanted else None
-    texts = second is not None and all(field.name in MALFORMED and field.type == pa.string() for field in second)
-    if wanted and not texts:
-        message = (
-            f"the second output port may only have the attributes `{', '.join(f'{name} string' for name in MALFORMED)}`"
-        )
-        raise ValueError(message)
+    check_bad_port(context, on_bad_tuple, MALFORMED, "the rows that do not fit")
 
 
 class RowTuples:
@@ -126,4 +117,4 @@ class RowTuples:
             "reason": [reason for _, reason in bad.values()],
             "text": texts,
         }
-        self._source.submit(TupleBatch.from_columns({field.name: values[field.name] for field in second}, second), 1)
+        self._source.submit(TupleBatch.from_columns(values, second), 1)

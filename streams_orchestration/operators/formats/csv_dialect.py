@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import Field, model_validator
@@ -57,6 +58,22 @@ class CsvParameters(Parameters):
             message = "nullTexts is for format csv only"
             raise ValueError(message)
         return self
+
+    def check_formats(self, suits: Mapping[str, Sequence[str]]) -> None:
+        """Check that no parameter is given which another format needs.
+
+        Args:
+            suits: maps a parameter, as a spec names it, to the formats that have it.
+
+        Raises:
+            ValueError: the format does not have a parameter that is given.
+        """
+        own = getattr(self, "format", "csv")
+        given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
+        for name, formats in suits.items():
+            if name in given and own not in formats:
+                message = f"{name} is for format {' or '.join(formats)}, not for {own}"
+                raise ValueError(message)
 
     def dialect(self) -> CsvDialect:
         """Return the dialect that the parameters describe."""

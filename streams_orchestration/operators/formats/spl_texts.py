@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import is_text, type_name, whole_range
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import check_attributes
 from streams_orchestration.operators.formats.spl_bounds import check_bounds
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.spl.language.tokens import string_value
@@ -27,6 +26,11 @@ from streams_orchestration.spl.types.types import (
 )
 from streams_orchestration.spl.types.written import type_of_text
 
+SPL_TYPES = (
+    "Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, "
+    "set<int32> and decimal64; for the formats splCsv, splTxt and bin."
+)
+"""The description of the parameter `types`."""
 _SIMPLE = {
     "bool_": "boolean",
     "int8": "int8",
@@ -259,7 +263,4 @@ def read_tuple(line: str, type_: Tuple) -> dict[str, Any]:
 
 def check_types(types: Mapping[str, str], names: Sequence[str]) -> None:
     """Raise UnknownAttributeError if `types` names an attribute that the stream does not have."""
-    for name in types:
-        if name not in names:
-            message = f"types: the stream has no attribute {name}{nearest(name, names)}"
-            raise UnknownAttributeError(message)
+    check_attributes("types", types, names, "the stream")

@@ -9,12 +9,12 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration import world
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.backoff import Backoff
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
-from streams_orchestration.operators.errors import LOGGED, DataError, UnknownAttributeError
+from streams_orchestration.operators.errors import LOGGED, DataError, check_attributes
+from streams_orchestration.operators.formats.bad_tuples import check_bad_port
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles
 from streams_orchestration.operators.journal.intake import Intake
@@ -123,9 +123,7 @@ class JournalSource(SourceOperator):
         """Raise ValueError if attributes, format, ports and region do not fit. Listens and connects to nothing."""
         schema = context.output_schema()
         for attribute, kind in parameters.metadata.items():
-            if attribute not in schema.names:
-                message = f"metadata: the output stream has no attribute {attribute}{nearest(attribute, schema.names)}"
-                raise UnknownAttributeError(message)
+            check_attributes("metadata", [attribute], schema.names, "the output stream")
             wanted = _metadata_types(cls.origin).get(kind)
             if wanted is None:
                 message = f"metadata: {attribute}: {kind} is not one of {', '.join(_metadata_types(cls.origin))}"
@@ -137,7 +135,8 @@ class JournalSource(SourceOperator):
                 )
                 raise ValueError(message)
         cls.check_format(context, decoded_schema(schema, parameters.metadata), parameters)
-        cls._check_second_port(context, parameters)
+        bad = {"number": "bigint", cls.origin: "string", "reason": "string", "message": "string"}
+        check_bad_port(context, parameters.on_bad_tuple, bad, "malformed messages")
         if context.max_channels > 1:
             message = (
                 "every channel of the parallel region would receive at the same address; put the source in front of "
@@ -149,23 +148,6 @@ class JournalSource(SourceOperator):
     def check_format(cls, context: OperatorContext, schema: pa.Schema, parameters: JournalParameters) -> None:
         """Raise ValueError if the format cannot represent the decoded attributes."""
         check_decodable(schema, parameters.format)
-
-    @classmethod
-    def _check_second_port(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        second = context.outputs[1] if len(context.outputs) > 1 else None
-        if (parameters.on_bad_tuple == "stream") != (len(context.outputs) > 1):
-            message = "onBadTuple: stream and a second output port for malformed messages require each other"
-            raise ValueError(message)
-        bad = {"number": "int64", cls.origin: "string", "reason": "string", "message": "string"}
-        if len(context.outputs) > 1 and (
-            second is None or any(bad.get(each.name) != str(each.type) for each in second)
-        ):
-            message = (
-                f"the second output port may only have the attributes `number bigint, {cls.origin} string, reason "
-                "string, "
-                "message string`"
-            )
-            raise ValueError(message)
 
     @classmethod
     def directory_of(cls, context: OperatorContext) -> Path:
@@ -358,7 +340,7 @@ class JournalSource(SourceOperator):
         }
         schema = self.context.outputs[1]
         assert schema is not None
-        self.submit(TupleBatch.from_columns({name: columns[name] for name in schema.names}, schema), 1)
+        self.submit(TupleBatch.from_columns(columns, schema), 1)
 
 
 def former_journal(context: OperatorContext, journal: str) -> Path | None:

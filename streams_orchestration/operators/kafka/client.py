@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.errors import OutsideError, RefusedError
-from streams_orchestration.operators.references import ReferenceError, is_reference, resolved, without
+from streams_orchestration.operators.references import ReferenceError, exposed_secret, is_reference, resolved, without
 
 CONNECT_SECONDS = 5.0
 """Timeout in seconds of one attempt to reach a cluster."""
@@ -76,11 +76,7 @@ class KafkaParameters(Parameters):
                 message = f"{name} is set by the operator itself; leave it out"
                 raise ValueError(message)
             if _SECRET.search(name) and not is_reference(str(value)):
-                message = (
-                    f"{name}: it contains a secret, which plans and logs would show; use a reference instead: "
-                    "${env:NAME} or ${file:PATH}"
-                )
-                raise ValueError(message)
+                raise exposed_secret(name)
         return client
 
 

@@ -9,7 +9,6 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.expressions.functions.patterns import PATTERN_ERRORS, fault_of
-from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.kafka.client import KafkaParameters
 from streams_orchestration.operators.messages.registered import TopicFormat, check_registry
@@ -17,7 +16,7 @@ from streams_orchestration.operators.messages.registry import RegistryParameters
 
 METADATA = ("key", "topic", "partition", "offset", "timestamp")
 HEADER = "header."
-BAD = {"topic": "string", "partition": "int32", "offset": "int64", "reason": "string", "message": "string"}
+BAD = {"topic": "string", "partition": "int", "offset": "bigint", "reason": "string", "message": "string"}
 """Attributes that the second output port may have, with their types."""
 
 
@@ -99,18 +98,3 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
             message = f"startAt: {self.start_at} has no time zone; write one, as in +00:00"
             raise ValueError(message)
         return int(moment.timestamp() * 1000)
-
-
-def check_second_port(context: OperatorContext, parameters: KafkaSourceParameters) -> None:
-    """Raise ValueError if the second output port does not match `onBadTuple` or has wrong attributes."""
-    second = context.outputs[1] if len(context.outputs) > 1 else None
-    if (parameters.on_bad_tuple == "stream") != (len(context.outputs) > 1):
-        message = "onBadTuple: stream and a second output port for malformed messages require each other"
-        raise ValueError(message)
-    if len(context.outputs) > 1 and (second is None or any(BAD.get(each.name) != str(each.type) for each in second)):
-        message = (
-            "the second output port may only have the attributes `topic string, partition int, offset bigint, reason "
-            "string, "
-            "message string`"
-        )
-        raise ValueError(message)

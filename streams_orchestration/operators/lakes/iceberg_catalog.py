@@ -14,7 +14,14 @@ from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.lakes.errors import lake_error
 from streams_orchestration.operators.lakes.on_disk import local_path
 from streams_orchestration.operators.libraries import import_modules
-from streams_orchestration.operators.references import REFERENCE, ReferenceError, is_reference, resolved, without
+from streams_orchestration.operators.references import (
+    REFERENCE,
+    ReferenceError,
+    exposed_secret,
+    is_reference,
+    resolved,
+    without,
+)
 
 _SECRET = re.compile(r"token|secret|password|credential|account-key|access-key|sas", re.IGNORECASE)
 _WITH_SECRET = re.compile(r"authorization|connection-string", re.IGNORECASE)
@@ -52,15 +59,12 @@ def check_catalog(properties: Mapping[str, str]) -> None:
         )
         raise ValueError(message)
     for name, value in properties.items():
+        where = f"catalog: {name}"
         safe = REFERENCE.search(value) if _WITH_SECRET.search(name) else is_reference(value)
         if (_SECRET.search(name) or _WITH_SECRET.search(name)) and name not in _PLAIN and not safe:
-            message = (
-                f"catalog: {name}: it contains a secret, which plans and logs would show; use a reference instead: "
-                "${env:NAME} or ${file:PATH}"
-            )
-            raise ValueError(message)
+            raise exposed_secret(where)
         if masked(value) != value:
-            message = f"catalog: {name}: it contains a password, which plans and logs would show; use ${{env:NAME}}"
+            message = f"{where}: it contains a password, which plans and logs would show; use ${{env:NAME}}"
             raise ValueError(message)
 
 

@@ -13,7 +13,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.contract import Offset, ProducedTo
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import check_attributes
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.logic.program import LogicProgram, SplLogic
 from streams_orchestration.operators.spl.text import SplText, call_as_name, program_of
@@ -51,10 +51,7 @@ class SourceLogic:
             ValueError: something does not fit; the message names the parameter.
         """
         self._target = context.output_schema()
-        for name in output:
-            if name not in self._target.names:
-                message = f"output: the output stream has no attribute {name}"
-                raise UnknownAttributeError(message)
+        check_attributes("output", output, self._target.names, "the output stream")
         self._names = [name for name in self._target.names if name in output]
         texts = [(program_of(output[name], f"output.{name}"), f"output.{name}", None) for name in self._names]
         before = (context.inputs[:1], context.ports[:1]) if after_input else ((), ())

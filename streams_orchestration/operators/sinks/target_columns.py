@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import check_attributes
 
 
 def target_columns(
@@ -24,10 +23,7 @@ def target_columns(
         ValueError: nothing is written, two attributes have the same column, or a key attribute is not written.
     """
     for parameter, named in (("columns", columns), ("suppress", suppress), ("key", key)):
-        for name in named:
-            if name not in names:
-                message = f"{parameter}: the input stream has no attribute {name}{nearest(name, names)}"
-                raise UnknownAttributeError(message)
+        check_attributes(parameter, named, names)
     written = {name: columns.get(name, name) for name in names if name not in suppress}
     if not written:
         message = "suppress: no attribute is left to be written"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from streams_orchestration.expressions.tokens import name_token
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits, type_name
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import FaultyExpressionError, UnknownAttributeError
+from streams_orchestration.operators.errors import FaultyExpressionError, unknown_attribute
 from streams_orchestration.operators.event_time.clause import SessionWindow
 from streams_orchestration.operators.event_time.times import time_type
 from streams_orchestration.operators.event_time_input import LATE_PORT, check_late_port
@@ -63,12 +62,10 @@ def compile_aggregate(context: OperatorContext, parameters: AggregateParameters)
     for parameter, names in (("groupBy", parameters.group_by), ("partitionBy", parameters.partition_by)):
         for name in names:
             if name not in source.names:
-                message = f"{parameter}: the input stream has no attribute {name}{nearest(name, source.names)}"
-                report(UnknownAttributeError(message))
+                report(unknown_attribute(parameter, name, source.names))
     for name in parameters.output:
         if name not in target.names:
-            message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
-            report(UnknownAttributeError(message))
+            report(unknown_attribute("output", name, target.names, "the output stream"))
     output = _assigned(context, parameters)
     measures, functions, composed = _functions(context, parameters, window)
     time = None

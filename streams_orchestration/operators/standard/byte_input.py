@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import check_attributes
 from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
@@ -35,9 +34,7 @@ def bytes_read(given: str | None, parameter: str, schema: pa.Schema, context: Op
     if given is None and len(schema) != 1:
         message = f"{parameter}: name the attribute that contains the bytes: {', '.join(schema.names)}"
         raise ValueError(message)
-    if name not in schema.names:
-        message = f"{parameter}: the input stream has no attribute {name}{nearest(name, schema.names)}"
-        raise UnknownAttributeError(message)
+    check_attributes(parameter, [name], schema.names)
     check_bytes(name, schema.field(name).type, parameter)
     return name
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
-from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.errors import DataError, check_attributes
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.formats.transcoding import Transcoder
 from streams_orchestration.operators.libraries import pa
@@ -65,9 +64,7 @@ class CharacterTransform(Operator):
         target = context.outputs[0] or source
         transcoders: dict[str, Transcoder] = {}
         for name, encodings in parameters.convert.items():
-            if name not in target.names:
-                message = f"convert: the output stream has no attribute {name}{nearest(name, target.names)}"
-                raise UnknownAttributeError(message)
+            check_attributes("convert", [name], target.names, "the output stream")
             kind = target.field(name).type
             if not pa.types.is_binary(kind):
                 message = f"convert: {name} is {type_name(kind)}, but binary is expected"

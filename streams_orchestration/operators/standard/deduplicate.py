@@ -6,12 +6,11 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from streams_orchestration.expressions.tokens import name_token
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import check_attributes
 from streams_orchestration.operators.event_time_input import check_late_port
 from streams_orchestration.operators.expressions import parse_expression, unequal_to_all
 from streams_orchestration.operators.failed_tuples import FailureFilter, check_failure_port, own_outputs
@@ -132,9 +131,7 @@ class DeDuplicate(Operator):
         types = [key.arrow_type for key in keys]
         attribute = parameters.delta_attribute
         if attribute is not None:
-            if attribute not in source.names:
-                message = f"deltaAttribute: the stream has no attribute {attribute}{nearest(attribute, source.names)}"
-                raise UnknownAttributeError(message)
+            check_attributes("deltaAttribute", [attribute], source.names, "the stream")
             kind = source.field(attribute).type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_timestamp(kind)):
                 message = f"deltaAttribute: {attribute} is {type_name(kind)}, but a number or a timestamp is expected"

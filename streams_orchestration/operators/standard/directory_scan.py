@@ -11,12 +11,11 @@ from pydantic import Field, field_validator
 
 from streams_orchestration import world
 from streams_orchestration.expressions.functions.patterns import PATTERN_ERRORS, fault_of
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.backoff import Backoff
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, Parameters, ProducedTo, SourceOperator
-from streams_orchestration.operators.errors import OutsideError, UnknownAttributeError
+from streams_orchestration.operators.errors import OutsideError, check_attributes
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.logic.program import SplLogic
 from streams_orchestration.operators.logic.source_logic import SourceLogic, over_columns, produced, without_variables
@@ -109,10 +108,7 @@ class DirectoryScanParameters(Parameters):
         """
         others = [name for name in schema.names if name not in self.output]
         facts: dict[str, Fact] = dict(self.metadata) or dict.fromkeys(others[:1], "path")
-        for name in facts:
-            if name not in schema.names:
-                message = f"metadata: the output stream has no attribute {name}{nearest(name, schema.names)}"
-                raise UnknownAttributeError(message)
+        check_attributes("metadata", facts, schema.names, "the output stream")
         for field in (schema.field(name) for name in others):
             if field.name not in facts:
                 message = f"metadata: {field.name} has no value; give it path, name, directory, size or modified"

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from streams_orchestration import world
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import check_attributes
 from streams_orchestration.operators.files.source_file import SourceFile
 from streams_orchestration.operators.formats.spl_texts import check_types
 from streams_orchestration.operators.libraries import np, pa
@@ -45,9 +44,7 @@ def file_schema(context: OperatorContext, parameters: RowReadingParameters) -> p
     """
     schema = context.output_schema()
     for name, function in parameters.output.items():
-        if name not in schema.names:
-            message = f"output: the output stream has no attribute {name}{nearest(name, schema.names)}"
-            raise UnknownAttributeError(message)
+        check_attributes("output", [name], schema.names, "the output stream")
         if isinstance(function, SplText):
             continue
         kind = schema.field(name).type

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration import world
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import schema_ddl
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, PendingFile, Punctuation
-from streams_orchestration.operators.errors import OutsideError, RefusedError, UnknownAttributeError
+from streams_orchestration.operators.errors import OutsideError, RefusedError, check_attributes
 from streams_orchestration.operators.expressions import evaluate
 from streams_orchestration.operators.external_errors import REFUSED_BY_SYSTEM
 from streams_orchestration.operators.files.part_formats import header_line, merge_files, write_file
@@ -380,10 +379,7 @@ def _deadlines(context: OperatorContext, parameters: FileSinkParameters) -> Part
 def _written_schema(context: OperatorContext, parameters: FileSinkParameters) -> pa.Schema:
     schema = context.inputs[0]
     for parameter, names in (("suppress", parameters.suppress), ("partitionBy", parameters.partition_by)):
-        for name in names:
-            if name not in schema.names:
-                message = f"{parameter}: the input stream has no attribute {name}{nearest(name, schema.names)}"
-                raise UnknownAttributeError(message)
+        check_attributes(parameter, names, schema.names)
     twice = [name for name in parameters.partition_by if name in parameters.suppress]
     if twice or len(set(parameters.partition_by)) < len(parameters.partition_by):
         message = (

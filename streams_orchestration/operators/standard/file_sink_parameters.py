@@ -14,6 +14,7 @@ from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, OWN_FO
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS
 from streams_orchestration.operators.formats.compression import Compression
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
+from streams_orchestration.operators.formats.spl_texts import SPL_TYPES
 from streams_orchestration.operators.sinks.gathering import Roll
 from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.storage.options import StorageOptions
@@ -21,6 +22,17 @@ from streams_orchestration.operators.storage.port import check_among_results, is
 
 DEFAULT_ROLL = Roll(seconds=10.0, size=64 << 20)
 _CLOSED_BY = {"size": "bytesPerFile", "time": "timePerFile", "epochs": "epochsPerFile", "count": "tuplesPerFile"}
+
+
+_SUIT: dict[str, tuple[str, ...]] = {
+    "writePunctuations": (*LINE_FORMATS, "bin"),
+    "compression": OWN_FORMATS,
+    "encoding": LINE_FORMATS,
+    "eolMarker": LINE_FORMATS,
+    "hasDelayField": SPL_FORMATS,
+    "types": (*SPL_FORMATS, "bin"),
+}
+"""Maps each parameter to the formats that have it."""
 
 
 class FileSinkParameters(CsvParameters):
@@ -87,13 +99,7 @@ class FileSinkParameters(CsvParameters):
             "the batches; 0 for the first."
         ),
     )
-    types: dict[str, str] = Field(
-        default_factory=dict,
-        description=(
-            "Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, "
-            "set<int32> and decimal64; for the formats splCsv, splTxt and bin."
-        ),
-    )
+    types: dict[str, str] = Field(default_factory=dict, description=SPL_TYPES)
     compression: Compression | None = Field(
         default=None, description="Compression of files of splCsv, splTxt, line, block and bin: zlib, gzip or bzip2."
     )
@@ -158,17 +164,7 @@ class FileSinkParameters(CsvParameters):
             raise ValueError(message)
 
     def _check_lines(self) -> None:
-        given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
-        for name in ("writePunctuations", "compression", "encoding", "eolMarker"):
-            formats = OWN_FORMATS if name == "compression" else LINE_FORMATS
-            formats = (*LINE_FORMATS, "bin") if name == "writePunctuations" else formats
-            if name in given and self.format not in formats:
-                message = f"{name} is for format {' or '.join(formats)}, not for {self.format}"
-                raise ValueError(message)
-        for name, formats in (("hasDelayField", SPL_FORMATS), ("types", (*SPL_FORMATS, "bin"))):
-            if name in given and self.format not in formats:
-                message = f"{name} is for format {' or '.join(formats)}, not for {self.format}"
-                raise ValueError(message)
+        self.check_formats(_SUIT)
         if self.write_punctuations and self.partition_by:
             message = "writePunctuations: with partitionBy no file has all tuples between two marks"
             raise ValueError(message)

@@ -52,11 +52,7 @@ class FileParameters(RowReadingParameters):
 
     @model_validator(mode="after")
     def _suits_the_encoding(self) -> FileParameters:
-        given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
-        for name, formats in (("compression", (*LINES, "block", "bin")), ("encoding", LINES)):
-            if name in given and self.format not in formats:
-                message = f"{name} is for format {' or '.join(formats)}, not for {self.format}"
-                raise ValueError(message)
+        self.check_formats({"compression": (*LINES, "block", "bin"), "encoding": LINES})
         require_single_bytes(self.encoding)
         return self
 

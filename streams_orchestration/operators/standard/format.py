@@ -9,12 +9,11 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.naming import is_call
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.errors import DataError, check_attributes
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
 from streams_orchestration.operators.files.spl_lines import LineWriting, binary_of
 from streams_orchestration.operators.formats.checks import utf8_fault
@@ -66,10 +65,7 @@ class FormatParameters(CsvParameters, ExpressionParameters):
     def written(self, schema: pa.Schema) -> list[str]:
         """Return the attributes that a row contains. Raise UnknownAttributeError if a suppressed one does not exist."""
         suppressed = [self.suppress] if isinstance(self.suppress, str) else self.suppress
-        for name in suppressed:
-            if name not in schema.names:
-                message = f"suppress: the input stream has no attribute {name}{nearest(name, schema.names)}"
-                raise UnknownAttributeError(message)
+        check_attributes("suppress", suppressed, schema.names)
         return [name for name in schema.names if name not in suppressed]
 
 

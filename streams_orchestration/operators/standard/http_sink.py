@@ -7,12 +7,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from streams_orchestration.model.names import nearest
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import RefusedError, UnknownAttributeError
+from streams_orchestration.operators.errors import RefusedError, check_attributes
 from streams_orchestration.operators.formats.csv_writing import csv_header
 from streams_orchestration.operators.http_client import (
     HttpAwayError,
@@ -74,10 +73,7 @@ class HttpSink(EpochSink):
     def check(cls, context: OperatorContext, parameters: HttpSinkParameters) -> None:
         """Raise ValueError if the format cannot represent the attributes, or a package is missing. Do not connect."""
         names = context.inputs[0].names
-        for name in parameters.suppress:
-            if name not in names:
-                message = f"suppress: the input stream has no attribute {name}{nearest(name, names)}"
-                raise UnknownAttributeError(message)
+        check_attributes("suppress", parameters.suppress, names)
         check_encodable(_written(context.inputs[0], parameters), "csv" if parameters.format == "csv" else "json")
         require_package("HttpSink", "requests", "http")
 

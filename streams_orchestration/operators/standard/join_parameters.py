@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import check_attributes
 from streams_orchestration.operators.expressions import Condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
 from streams_orchestration.operators.key_columns import KeyColumns
@@ -200,7 +199,7 @@ class JoinParameters(ExpressionParameters):
             ValueError: two attributes that are compared have different types.
         """
         for side, names, schema in zip(SIDES, (self.equality_lhs, self.equality_rhs), schemas, strict=True):
-            _check_names(f"equality{side}", names, schema)
+            check_attributes(f"equality{side}", names, schema.names, "the stream")
         for left, right in zip(self.equality_lhs, self.equality_rhs, strict=True):
             kinds = schemas[0].field(left).type, schemas[1].field(right).type
             if kinds[0] != kinds[1]:
@@ -215,7 +214,7 @@ class JoinParameters(ExpressionParameters):
             UnknownAttributeError: a stream does not have one of its attributes.
         """
         for side, names, schema in zip(SIDES, self.partitions, schemas, strict=True):
-            _check_names(f"partitionBy{side}", names, schema)
+            check_attributes(f"partitionBy{side}", names, schema.names, "the stream")
 
     def window_of(self, side: int) -> Window:
         """Return the window of a stream.
@@ -237,10 +236,3 @@ class JoinParameters(ExpressionParameters):
         window, time = self.window_of(side), ARRIVAL if self.by == "clock" else self.time_attribute
         partitions = window.partitions and window.partitions.resolved(schema, time)
         return replace(window, eviction=window.eviction.resolved(schema, time), partitions=partitions)
-
-
-def _check_names(parameter: str, names: Sequence[str], schema: pa.Schema) -> None:
-    for name in names:
-        if name not in schema.names:
-            message = f"{parameter}: the stream has no attribute {name}{nearest(name, schema.names)}"
-            raise UnknownAttributeError(message)

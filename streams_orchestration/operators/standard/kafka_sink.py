@@ -12,12 +12,11 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.model.names import nearest
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import RefusedError, UnknownAttributeError
+from streams_orchestration.operators.errors import RefusedError, check_attributes
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.kafka.client import (
     KafkaAwayError,
@@ -127,9 +126,7 @@ class KafkaSink(EpochSink):
         """Raise ValueError if attributes, parameters and format do not fit, or a package is missing. Do not connect."""
         schema = context.inputs[0]
         for parameter, name in parameters.named():
-            if name not in schema.names:
-                message = f"{parameter}: the input stream has no attribute {name}{nearest(name, schema.names)}"
-                raise UnknownAttributeError(message)
+            check_attributes(parameter, [name], schema.names)
         types = pa.types
         partition, timestamp = parameters.partition, parameters.timestamp
         if partition is not None and not types.is_integer(schema.field(partition).type):

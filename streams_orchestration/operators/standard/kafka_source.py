@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any
 
 from streams_orchestration import world
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.backoff import Backoff
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
 from streams_orchestration.operators.durable_files import write_whole
-from streams_orchestration.operators.errors import LOGGED, DataError, UnknownAttributeError
+from streams_orchestration.operators.errors import LOGGED, DataError, check_attributes
+from streams_orchestration.operators.formats.bad_tuples import check_bad_port
 from streams_orchestration.operators.kafka.client import KafkaRefusedError
 from streams_orchestration.operators.kafka.metadata import check_metadata, metadata_column, metadata_faults
 from streams_orchestration.operators.kafka.offsets import Partition, Positions, divided, mine
@@ -26,7 +26,7 @@ from streams_orchestration.operators.kafka.read_result import (
     partitions_of_messages,
 )
 from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, recreated_topics, shown
-from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters, check_second_port
+from streams_orchestration.operators.kafka.source_parameters import BAD, KafkaSourceParameters
 from streams_orchestration.operators.libraries import import_modules, np, pa
 from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.messages.decoders import Decoded, decode, decoded_schema, without_nulls
@@ -73,12 +73,10 @@ class KafkaSource(SourceOperator):
         """Raise ValueError if attributes, format and ports do not fit, or a package is missing. Connects to nothing."""
         schema = context.output_schema()
         for attribute in parameters.metadata:
-            if attribute not in schema.names:
-                message = f"metadata: the output stream has no attribute {attribute}{nearest(attribute, schema.names)}"
-                raise UnknownAttributeError(message)
+            check_attributes("metadata", [attribute], schema.names, "the output stream")
             check_metadata(attribute, schema.field(attribute).type, parameters.metadata[attribute])
         check_readable(decoded_schema(schema, parameters.metadata), parameters.format)
-        check_second_port(context, parameters)
+        check_bad_port(context, parameters.on_bad_tuple, BAD, "malformed messages")
         require_package("KafkaSource", "confluent_kafka", "kafka", "confluent-kafka")
         require_format(parameters.format, "KafkaSource")
 
@@ -385,7 +383,7 @@ class KafkaSource(SourceOperator):
         }
         schema = self.context.outputs[1]
         assert schema is not None
-        self.submit(TupleBatch.from_columns({name: columns[name] for name in schema.names}, schema), 1)
+        self.submit(TupleBatch.from_columns(columns, schema), 1)
 
     def _close(self) -> None:
         self.looked = NEVER

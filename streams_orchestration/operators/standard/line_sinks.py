@@ -7,10 +7,9 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.model.names import nearest
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.errors import DataError, check_attributes
 from streams_orchestration.operators.files.spl_lines import (
     LINE_FORMATS,
     OWN_FORMATS,
@@ -20,7 +19,7 @@ from streams_orchestration.operators.files.spl_lines import (
     lines_of,
 )
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
-from streams_orchestration.operators.formats.spl_texts import check_types
+from streams_orchestration.operators.formats.spl_texts import SPL_TYPES, check_types
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
@@ -47,26 +46,15 @@ class LineSinkParameters(CsvParameters):
         max_length=2,
         description="Text that ends a tuple in splCsv, splTxt and line.",
     )
-    types: dict[str, str] = Field(
-        default_factory=dict,
-        description=(
-            "Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, "
-            "set<int32> and decimal64; for the formats splCsv, splTxt and bin."
-        ),
-    )
+    types: dict[str, str] = Field(default_factory=dict, description=SPL_TYPES)
     visibility: Visibility = Field(
         default="read_committed", description="read_uncommitted: send tuples with their batch."
     )
 
     @model_validator(mode="after")
     def _suit_the_format(self) -> LineSinkParameters:
-        of_lines = self.model_fields_set & {"encoding", "eol_marker"}
-        if of_lines and self.format not in LINE_FORMATS:
-            message = "encoding and eolMarker are for the formats splCsv, splTxt and line"
-            raise ValueError(message)
-        if "types" in self.model_fields_set and self.format not in ("splCsv", "splTxt", "bin"):
-            message = "types is for the formats splCsv, splTxt and bin"
-            raise ValueError(message)
+        types = ("splCsv", "splTxt", "bin")
+        self.check_formats({"encoding": LINE_FORMATS, "eolMarker": LINE_FORMATS, "types": types})
         return self
 
     def mentioned(self) -> Mentions:
@@ -80,10 +68,7 @@ class LineSinkParameters(CsvParameters):
     def check_written(self, context: OperatorContext) -> None:
         """Raise ValueError if `suppress` or `types` names an unknown attribute, or the format cannot hold tuples."""
         names = context.inputs[0].names
-        for name in self.suppress:
-            if name not in names:
-                message = f"suppress: the input stream has no attribute {name}{nearest(name, names)}"
-                raise UnknownAttributeError(message)
+        check_attributes("suppress", self.suppress, names)
         check_types(self.types, names)
         written = self.written(context.inputs[0])
         if self.format in OWN_FORMATS:

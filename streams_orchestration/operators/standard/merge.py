@@ -6,12 +6,11 @@ from typing import Any
 
 from pydantic import Field
 
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments, assignments_of_ports
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import check_attributes
 from streams_orchestration.operators.event_time.times import least_time
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentioned_attributes import Mentions
@@ -45,9 +44,7 @@ class MergeParameters(Parameters):
             raise ValueError(message)
         policies: list[Policy] = []
         for port, (name, schema) in enumerate(zip(names, schemas, strict=True)):
-            if name not in schema.names:
-                message = f"orderBy: input port {port} has no attribute {name}{nearest(name, schema.names)}"
-                raise UnknownAttributeError(message)
+            check_attributes("orderBy", [name], schema.names, f"input port {port}")
             policies.append(Policy("delta", 0, name).resolved(schema, None, "orderBy"))
             if schema.field(name).type != schemas[0].field(names[0]).type:
                 kinds = [type_name(each) for each in (schema.field(name).type, schemas[0].field(names[0]).type)]

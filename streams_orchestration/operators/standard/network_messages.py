@@ -14,7 +14,7 @@ from streams_orchestration.operators.files.row_options import RowOptions, requir
 from streams_orchestration.operators.files.rows import FilePosition
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS, row_reader, rows_of_lines
 from streams_orchestration.operators.formats.spl_binary import binary_tuple, check_binary, decoder
-from streams_orchestration.operators.formats.spl_texts import check_types, spl_tuple
+from streams_orchestration.operators.formats.spl_texts import SPL_TYPES, check_types, spl_tuple
 from streams_orchestration.operators.journal.framing import Framing, Split, split_at
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
 from streams_orchestration.operators.libraries import pa
@@ -44,13 +44,7 @@ class NetworkParameters(JournalParameters):
             "bin: a tuple in SPL's binary encoding."
         ),
     )
-    types: dict[str, str] = Field(
-        default_factory=dict,
-        description=(
-            "Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, "
-            "set<int32> and decimal64; for the formats splCsv, splTxt and bin."
-        ),
-    )
+    types: dict[str, str] = Field(default_factory=dict, description=SPL_TYPES)
     encoding: str = Field(default="utf-8", description="Encoding of the texts in splCsv, splTxt and line.")
     eol_marker: str | None = Field(
         default=None,
@@ -75,11 +69,7 @@ class NetworkParameters(JournalParameters):
 
     @model_validator(mode="after")
     def _suit_the_format(self) -> NetworkParameters:
-        given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
-        for name, formats in _SUIT.items():
-            if name in given and self.format not in formats:
-                message = f"{name} is for format {' or '.join(formats)}, not for {self.format}"
-                raise ValueError(message)
+        self.check_formats(_SUIT)
         if self.eol_marker is None:
             require_single_bytes(self.encoding)
         return self

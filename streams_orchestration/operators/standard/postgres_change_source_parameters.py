@@ -7,11 +7,10 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.contract import OperatorContext, Parameters
 from streams_orchestration.operators.databases.row_tuples import OnBadTuple, check_malformed
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import check_attributes
 from streams_orchestration.operators.libraries import pa
 
 Kind = Literal["insert", "update", "delete", "truncate"]
@@ -96,10 +95,7 @@ def changed_columns(context: OperatorContext, parameters: PostgresChangeSourcePa
     """
     schema = context.output_schema()
     for parameter, names in (("columns", parameters.columns), ("metadata", parameters.metadata)):
-        for name in names:
-            if name not in schema.names:
-                message = f"{parameter}: the output stream has no attribute {name}{nearest(name, schema.names)}"
-                raise UnknownAttributeError(message)
+        check_attributes(parameter, names, schema.names, "the output stream")
     for attribute, kind in parameters.metadata.items():
         wanted, fits = METADATA[kind]
         if not fits(schema.field(attribute).type):

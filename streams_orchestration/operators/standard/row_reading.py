@@ -11,6 +11,7 @@ from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.files.row_options import RowOptions
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
+from streams_orchestration.operators.formats.spl_texts import SPL_TYPES
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.spl.text import text_or_program
 
@@ -73,13 +74,7 @@ class RowReadingParameters(CsvParameters):
             "ignored if there is an input port."
         ),
     )
-    types: dict[str, str] = Field(
-        default_factory=dict,
-        description=(
-            "Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, "
-            "set<int32> and decimal64; for the formats splCsv, splTxt and bin."
-        ),
-    )
+    types: dict[str, str] = Field(default_factory=dict, description=SPL_TYPES)
     block_size: int | None = Field(
         default=None, alias="blockSize", gt=0, description="Bytes of a block; the whole file by default."
     )
@@ -91,11 +86,7 @@ class RowReadingParameters(CsvParameters):
     @model_validator(mode="after")
     def _suit_the_format(self) -> RowReadingParameters:
         own = getattr(self, "format", "csv")
-        given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
-        for name, formats in _SUIT.items():
-            if name in given and own not in formats:
-                message = f"{name} is for format {' or '.join(formats)}, not for {own}"
-                raise ValueError(message)
+        self.check_formats(_SUIT)
         if type(self.has_header_line) is int and (own != "splCsv" or self.has_header_line < 0):
             message = "hasHeaderLine is true or false; with format splCsv it may be a number of lines"
             raise ValueError(message)

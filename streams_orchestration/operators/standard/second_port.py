@@ -11,10 +11,11 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.errors import LOGGED
 from streams_orchestration.operators.files.rows import Malformed
+from streams_orchestration.operators.formats.bad_tuples import check_bad_attributes
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.storage.port import File
 
-_MALFORMED = {"file": "string", "line": "int64", "column": "string", "reason": "string", "text": "string"}
+_MALFORMED = {"file": "string", "line": "bigint", "column": "string", "reason": "string", "text": "string"}
 
 
 class FileOutputs:
@@ -72,13 +73,7 @@ def check_second_port(schema: pa.Schema | None, *, permissive: bool) -> None:
     """Raise ValueError if the second port has wrong attributes, or without `permissive` would never get a tuple."""
     if is_file_port(schema):
         return
-    if schema is None or any(_MALFORMED.get(field.name) != str(field.type) for field in schema):
-        message = (
-            "the second output port may only have the attributes `file string, line bigint, column string, reason "
-            "string, "
-            "text string` for malformed rows, or a string and an int for the files that were read"
-        )
-        raise ValueError(message)
+    check_bad_attributes(schema, _MALFORMED, " for malformed rows, or a string and an int for the files that were read")
     if not permissive:
         message = (
             "the second output port never gets a malformed row, since such a row is an error; set parsing: permissive"

@@ -6,13 +6,12 @@ import heapq
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.clock import ClockOperator
 from streams_orchestration.operators.contract import OperatorContext, Punctuation
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import unknown_attribute
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.event_time.times import least_time
 from streams_orchestration.operators.event_time_input import LATE_PORT, check_late_port
@@ -132,8 +131,7 @@ class Sort(ClockOperator):
         check_late_port(context, LATE_PORT, len(own_outputs(context, parameters)), unless)
         for name in parameters.partition_by:
             if name not in source.names:
-                message = f"partitionBy: the input stream has no attribute {name}{nearest(name, source.names)}"
-                report(UnknownAttributeError(message))
+                report(unknown_attribute("partitionBy", name, source.names))
         keys = [parse_expression(text, source, "sortBy", context.zone).ordered() for text in parameters.sort_by]
         for text, key in zip(parameters.sort_by, keys, strict=True):
             kind = key.arrow_type

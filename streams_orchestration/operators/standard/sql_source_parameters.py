@@ -6,11 +6,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.contract import OperatorContext, Parameters
 from streams_orchestration.operators.databases.row_tuples import check_malformed
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import check_attributes
 from streams_orchestration.operators.libraries import pa
 
 
@@ -78,10 +77,7 @@ def source_columns(context: OperatorContext, parameters: SqlSourceParameters) ->
             not suit `onBadTuple`.
     """
     schema = context.output_schema()
-    for name in parameters.columns:
-        if name not in schema.names:
-            message = f"columns: the output stream has no attribute {name}{nearest(name, schema.names)}"
-            raise UnknownAttributeError(message)
+    check_attributes("columns", parameters.columns, schema.names, "the output stream")
     for field in schema:
         if pa.types.is_nested(field.type):
             message = f"the attribute {field.name}: it is {type_name(field.type)}, which no column can hold"

@@ -6,13 +6,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from streams_orchestration.model.names import nearest
 from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
-from streams_orchestration.operators.errors import DataError, TupleError, UnknownAttributeError
+from streams_orchestration.operators.errors import DataError, TupleError, check_attributes
 from streams_orchestration.operators.formats.xml_paths import (
     ParsedElement,
     XmlError,
@@ -104,9 +103,7 @@ class XMLParse(Operator):
         if parameters.xml_input is None and len(schema) != 1:
             message = f"xmlInput: name the attribute that contains the documents: {', '.join(schema.names)}"
             raise ValueError(message)
-        if name not in schema.names:
-            message = f"xmlInput: the input stream has no attribute {name}{nearest(name, schema.names)}"
-            raise UnknownAttributeError(message)
+        check_attributes("xmlInput", [name], schema.names)
         kind = schema.field(name).type
         if not (pa.types.is_string(kind) or pa.types.is_binary(kind)):
             message = f"xmlInput: {name} is {type_name(kind)}, but string or binary is expected"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.operators.references import ReferenceError, is_reference, resolved, without
+from streams_orchestration.operators.references import ReferenceError, exposed_secret, is_reference, resolved, without
 
 _GOES_WITH: dict[str, frozenset[str]] = {
     "s3": frozenset(("endpoint", "region", "accessKey", "secretKey", "sessionToken", "roleArn", "anonymous")),
@@ -64,11 +64,7 @@ class StorageOptions(BaseModel):
         there = self.model_dump(by_alias=True, exclude_none=True)
         for name in SECRETS:
             if name in there and not is_reference(there[name]):
-                message = (
-                    f"{name}: it contains a secret, which plans and logs would show; use a reference instead: "
-                    "${env:NAME} or ${file:PATH}"
-                )
-                raise ValueError(message)
+                raise exposed_secret(name)
         return self
 
     def check(self, scheme: str) -> None:

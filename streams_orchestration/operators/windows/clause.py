@@ -27,7 +27,7 @@ from typing import Any, Literal, get_args
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import is_text, per_second, type_name
-from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.errors import DataError, check_attributes
 from streams_orchestration.operators.event_time.clause import EVENT_TIME_KINDS, parse_event_time_window
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
@@ -86,9 +86,7 @@ class Policy:
             message = f"{parameter}: time({self.size:g}) needs timeAttribute, the attribute with the time of a tuple"
             raise ValueError(message)
         where = parameter if self.kind == "delta" else "timeAttribute"
-        if name not in schema.names:
-            message = f"{where}: the input stream has no attribute {name}{nearest(name, schema.names)}"
-            raise UnknownAttributeError(message)
+        check_attributes(where, [name], schema.names)
         kind = schema.field(name).type
         if self.decimal is not None:
             if not is_text(kind):
