@@ -12,7 +12,6 @@ from typing import Any
 
 import polars as pl
 
-from streams_orchestration.operators.formats.spl_texts import NO_TYPES
 from streams_orchestration.operators.formats.texts import plain
 from streams_orchestration.spl.types.text import text_of
 from streams_orchestration.spl.types.types import (
@@ -40,7 +39,7 @@ _NAMES = {
 _ENTRY = ["key", "value"]
 
 
-def spl_rows(rows: pl.DataFrame, types: Mapping[str, str] = NO_TYPES) -> list[dict[str, Any]]:
+def spl_rows(rows: pl.DataFrame, types: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return rows as JSON has them; sets, maps, tuples, timestamps and blobs are texts.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 
-def missing_package(user: str, module: str, extra: str, package: str | None = None) -> str | None:
+def missing_package(user: str, module: str, extra: str, package: str | None) -> str | None:
     """Return a message with the remedy if a package is not installed, else None.
 
     Args:

@@ -46,7 +46,7 @@ from streams_orchestration.orchestration.lineage_assets import external_assets
 from streams_orchestration.orchestration.profiling import profile_job, profiling_specs
 from streams_orchestration.orchestration.region_widths import Rescaling
 from streams_orchestration.orchestration.rescale_sensor import rescale_sensor
-from streams_orchestration.orchestration.resource import RESOURCE_KEY, HomeLike, StreamsResource, resource_of
+from streams_orchestration.orchestration.resource import HomeLike, StreamsResource, resource_of
 from streams_orchestration.orchestration.schedules import (
     available_schedule,
     hourly,
@@ -277,7 +277,7 @@ def built_alone(
     return spec, dg.Definitions.merge(faulty, dg.Definitions(resources={resource_key: resource}))
 
 
-def own_sensors(spec: WatchedSpec, key: str = RESOURCE_KEY) -> list[dg.SensorDefinition]:
+def own_sensors(spec: WatchedSpec, key: str) -> list[dg.SensorDefinition]:
     """Return the sensors that serve one application only: one resets failed units, the other observes the spec."""
     name = spec.application
     reset = reset_job(name, key, spec.keys)

@@ -257,7 +257,7 @@ def sink_event(
     application: str,
     sink: api.SinkStatus,
     metrics: api.ApplicationMetrics,
-    rows: Sequence[Mapping[str, Any]] = (),
+    rows: Sequence[Mapping[str, Any]],
 ) -> dg.AssetMaterialization:
     """Return the materialization of one sink: its published rows, its place, and a preview of rows if there are any."""
     metadata = {

@@ -17,7 +17,7 @@ from streams_orchestration.orchestration.definition_names import job_name, senso
 from streams_orchestration.orchestration.profiling import PROFILE
 from streams_orchestration.orchestration.region_widths import NewWidth, Rescaling, region_loads, width_change
 from streams_orchestration.orchestration.reset_runs import UNDER_WAY
-from streams_orchestration.orchestration.resource import RESOURCE_KEY, streams_in
+from streams_orchestration.orchestration.resource import streams_in
 from streams_orchestration.orchestration.settings import CompileOptions, Width
 from streams_orchestration.runtime import api
 
@@ -36,7 +36,7 @@ class RescaleCursor(BaseModel):
     """Unix seconds of the last requested change; 0 before the first."""
 
 
-def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY) -> dg.SensorDefinition:
+def rescale_sensor(application: str, policy: Rescaling, key: str) -> dg.SensorDefinition:
     """Return a sensor that requests a redeploy with another width of a region; it is off until someone starts it.
 
     The width becomes an option of the deployed application, so that later redeploys keep it. A change that has failed

@@ -17,7 +17,7 @@ from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.definition_names import Verb, job_name
 from streams_orchestration.orchestration.deployments import deployed_or_compiled_options
-from streams_orchestration.orchestration.resource import RESOURCE_KEY, streams_in
+from streams_orchestration.orchestration.resource import streams_in
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.runtime import api
@@ -87,7 +87,7 @@ def _scheduled(cron: str, timezone: str | None) -> bool:
 
 
 def profile_schedule(
-    application: str, job: dg.JobDefinition, cron: str, timezone: str | None = None, key: str = RESOURCE_KEY
+    application: str, job: dg.JobDefinition, cron: str, timezone: str | None, key: str
 ) -> dg.ScheduleDefinition:
     """Return a schedule that requests profiles of a running application; it is off until someone starts it.
 
@@ -117,9 +117,7 @@ def profile_schedule(
     return profile_what_runs
 
 
-def available_schedule(
-    application: str, cron: str, timezone: str | None = None, key: str = RESOURCE_KEY
-) -> dg.ScheduleDefinition:
+def available_schedule(application: str, cron: str, timezone: str | None, key: str) -> dg.ScheduleDefinition:
     """Return a schedule that requests bounded runs, unless the application runs; it is off until someone starts it.
 
     A tick is skipped also if the catalog cannot be read.
@@ -167,7 +165,7 @@ def _minute(application: str) -> int:
     return crc32(application.encode()) % 60
 
 
-def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None = None) -> dg.ScheduleDefinition:
+def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None) -> dg.ScheduleDefinition:
     """Return a schedule that requests the job `APP__redeploy` if the compiled plan has changed; it is off at first.
 
     A spec with errors is a change. A tick is skipped if the plan was tried and reverted, or the application is not

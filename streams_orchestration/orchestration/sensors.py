@@ -22,7 +22,7 @@ from streams_orchestration.orchestration.progress import progress_events
 from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.reset_ops import ResetUnit
 from streams_orchestration.orchestration.reset_runs import failure_tags, run_under_way
-from streams_orchestration.orchestration.resource import RESOURCE_KEY, streams_in
+from streams_orchestration.orchestration.resource import streams_in
 from streams_orchestration.orchestration.run_events import Event
 from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, look, to_look_at
 from streams_orchestration.runtime import api
@@ -54,7 +54,7 @@ def failed_units_sensor(
     name: str = SENSOR,
     shared: bool = False,
     others: dg.JobDefinition | None = None,
-    key: str = RESOURCE_KEY,
+    key: str,
 ) -> dg.SensorDefinition:
     """Return a sensor that watches applications, resets failed units, and records epochs and results.
 

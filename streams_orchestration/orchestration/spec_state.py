@@ -178,9 +178,7 @@ def spec_check(spec: WatchedSpec) -> dg.AssetChecksDefinition:
     return check
 
 
-def faulty_definitions(
-    spec: WatchedSpec, jobs: Sequence[dg.JobDefinition], change: SpecChange = unchanged
-) -> dg.Definitions:
+def faulty_definitions(spec: WatchedSpec, jobs: Sequence[dg.JobDefinition], change: SpecChange) -> dg.Definitions:
     """Return the definitions of an application that cannot be built: its spec, which fails its check, and some jobs.
 
     The key that `change` gives the asset is kept in `spec.keys`. If `change` fails, the asset is shown unchanged.

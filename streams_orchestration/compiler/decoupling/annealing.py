@@ -26,7 +26,7 @@ def anneal(
     chance: Random,
     steps: int,
     heat: float,
-    deadline: float = math.inf,
+    deadline: float,
     target: Target | None = None,
 ) -> list[int]:
     """Improve an assignment by simulated annealing with moves of single pieces, and return the best assignment found.

@@ -26,19 +26,18 @@ from streams_orchestration.compiler.walks import CircleError, levels, producers_
 from streams_orchestration.model.engines import EngineKind
 
 
-def cut_pes(compilation: Compilation, units: Sequence[Unit] | None = None) -> tuple[PeProgram, ...]:
+def cut_pes(compilation: Compilation, units: Sequence[Unit]) -> tuple[PeProgram, ...]:
     """Return the programs of all PEs.
 
     Args:
         compilation: the application.
-        units: its units of recovery; computed if None.
+        units: its units of recovery.
 
     Raises:
-        CannotRunError: schemas of streams are missing or differ, a loop goes through a PE or between PEs of one unit, a
-            PE holds operators of two regions, or an operator in a consistent region changes Imports or Exports.
+        CannotRunError: schemas of streams are missing or differ, a loop goes through a PE or between PEs of one unit,
+            or an operator in a consistent region changes Imports or Exports.
         ImplementationError: an operator has no implementation, or it cannot be imported.
     """
-    units = recovery_units(compilation) if units is None else units
     connections = connections_by_pe(compilation)
     programs = tuple(build_program(compilation, pe, units, connections[pe.id]) for pe in compilation.fusion.pes)
     _refuse_loops(programs)

@@ -61,9 +61,7 @@ def identity_of(file: File, format: str, size: int | None = None) -> FileIdentit
     return FileIdentity(held, status.st_mtime_ns, str(status.st_ino), head)
 
 
-def check_same(
-    file: File, format: str, before: FileIdentity, now: FileIdentity, row: int, *, ended: bool = False
-) -> None:
+def check_same(file: File, format: str, before: FileIdentity, now: FileIdentity, row: int, *, ended: bool) -> None:
     """Check that a file is the one that was read before, possibly with appended rows.
 
     Args:
@@ -124,7 +122,7 @@ def has_grown(file: File, format: str, known: FileIdentity, row: int, *, may_be_
     return now != known if not row else now.size > known.size
 
 
-def whole_lines(file: Path, size: int, *, ended: bool = False) -> int:
+def whole_lines(file: Path, size: int, *, ended: bool) -> int:
     """Return how many of the first `size` bytes of a file are whole lines.
 
     Without `ended`, all bytes count if there is only one line, or if the last line has an odd number of quotes, since

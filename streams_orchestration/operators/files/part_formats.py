@@ -47,7 +47,7 @@ def write_file(path: Path, format: SinkFormat, table: pa.Table, dialect: CsvDial
                 raise ValueError(message)
 
 
-def merge_files(files: Sequence[Path], into: Path, format: SinkFormat, header: bytes = b"") -> None:
+def merge_files(files: Sequence[Path], into: Path, format: SinkFormat, header: bytes) -> None:
     """Merge files of one format, in order, into a new file that is on disk when this returns.
 
     Args:

@@ -38,7 +38,7 @@ class Objects(NamedTuple):
     refused: tuple[RefusedObject, ...] = ()
 
 
-def check_json_schema(schema: pa.Schema, format: str = "json") -> None:
+def check_json_schema(schema: pa.Schema, format: str) -> None:
     """Raise ValueError if a map has nested keys, which cannot name the members of an object."""
     for field in schema:
         if is_within(field.type, lambda kind: pa.types.is_map(kind) and pa.types.is_nested(kind.key_type)):

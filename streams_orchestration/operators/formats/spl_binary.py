@@ -16,7 +16,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streams_orchestration.operators.formats.spl_texts import NO_TYPES, spl_tuple
+from streams_orchestration.operators.formats.spl_texts import spl_tuple
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.spl.programs.values import first_entries, freezing, thawing
 from streams_orchestration.spl.types.types import (
@@ -306,7 +306,7 @@ def _string_decoder(type_: Type) -> Decoder:
     return decode
 
 
-def binary_tuple(schema: pa.Schema, types: Mapping[str, str] = NO_TYPES) -> Tuple:
+def binary_tuple(schema: pa.Schema, types: Mapping[str, str]) -> Tuple:
     """Return the SPL tuple type of a schema. Only attributes that `types` declares optional may be null.
 
     Raises:

@@ -75,7 +75,7 @@ def spl_type(kind: pa.DataType, format: str) -> Type:
     raise ValueError(message)
 
 
-def spl_tuple(schema: pa.Schema, required: Sequence[str], format: str, types: Mapping[str, str] = NO_TYPES) -> Tuple:
+def spl_tuple(schema: pa.Schema, required: Sequence[str], format: str, types: Mapping[str, str]) -> Tuple:
     """Return the SPL tuple type of a schema. Attributes that may be null are optional.
 
     Args:

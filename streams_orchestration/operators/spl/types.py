@@ -89,7 +89,7 @@ def variable_columns(parameters: object) -> tuple[str, ...]:
 
 
 def columns_of_ports(
-    ports: Sequence[str], inputs: Sequence[pa.Schema], names: Sequence[str], variables: Sequence[str] = ()
+    ports: Sequence[str], inputs: Sequence[pa.Schema], names: Sequence[str], variables: Sequence[str]
 ) -> dict[tuple[str, str], str]:
     """Map each pair of port name and attribute to the column of the joined tuple. Variables have no port.
 

@@ -81,7 +81,7 @@ def made_columns(
     batch: pa.RecordBatch,
     context: OperatorContext,
     parameters: RowReadingParameters,
-    logic: SourceLogic | None = None,
+    logic: SourceLogic | None,
 ) -> Sequence[pa.Array]:
     """Return the columns of the output stream: columns of the rows, or values that `output` computes.
 

@@ -249,7 +249,7 @@ def known_keys(keys: list[pa.Array]) -> np.ndarray:
     return np.flatnonzero(np.logical_and.reduce(valid)) if valid else np.arange(len(keys[0]))
 
 
-def joined_schema(context: OperatorContext, variables: Sequence[str] = ()) -> pa.Schema:
+def joined_schema(context: OperatorContext, variables: Sequence[str]) -> pa.Schema:
     """Return the schema of a pair. Attributes that both streams have get the prefix `lhs_` or `rhs_`.
 
     Args:

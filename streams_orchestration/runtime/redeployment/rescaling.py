@@ -33,8 +33,8 @@ def carried_state(
     former: OperatorProgram,
     program: OperatorProgram,
     state: State,
-    unchanged: Collection[str] = (),
-    over: Collection[str] = (),
+    unchanged: Collection[str],
+    over: Collection[str],
 ) -> dict[str, Any]:
     """Return a state that is carried over undivided, converted to the operator's current types.
 

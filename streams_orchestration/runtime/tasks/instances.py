@@ -83,7 +83,7 @@ class InstanceCache:
 
 
 def make_instance(
-    program: OperatorProgram, stored: StoredState | None, directories: Directories, resets: int = 0
+    program: OperatorProgram, stored: StoredState | None, directories: Directories, resets: int
 ) -> OperatorInstance:
     """Make an operator object with a stored state, or with the initial one, and set it up; open the log of its PE.
 

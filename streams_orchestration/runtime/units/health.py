@@ -22,7 +22,7 @@ _PES_OF_UNITS = _PES.where(_p.c.unit.in_(bindparam("units", expanding=True)))
 
 
 def read_health(
-    connection: Connection, application: str, now: float, units: Collection[str] | None = None
+    connection: Connection, application: str, now: float, units: Collection[str] | None
 ) -> dict[str, Health]:
     """Return the health of units of an application by name, of all units if `units` is None; see `read_healths`."""
     return read_healths(connection, [application], now, units)[application]

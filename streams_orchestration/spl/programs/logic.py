@@ -210,11 +210,11 @@ def read_logic(
     inputs: Ports,
     outputs: Ports,
     run: Run,
-    expressions: Mapping[int, Sequence[tuple[str, Place, int | None]]] | None = None,
+    expressions: Mapping[int, Sequence[tuple[str, Place, int | None]]] | None,
     *,
-    submits: bool = False,
-    natives: Sequence[NativeFunction] = (),
-    ordered: bool = False,
+    submits: bool,
+    natives: Sequence[NativeFunction],
+    ordered: bool,
 ) -> Program:
     """Parse, type and compile the logic of an operator.
 

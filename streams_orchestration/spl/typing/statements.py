@@ -73,7 +73,7 @@ def check_function(
     scope: Scope,
     source: Source,
     mistakes: list[Mistake],
-    signature: Signature | None = None,
+    signature: Signature | None,
 ) -> Function:
     """Return a function with a typed body; report mistakes in it.
 
@@ -105,8 +105,8 @@ def check_logic(
     scope: Scope,
     source: Source,
     mistakes: list[Mistake],
-    inputs: Sequence[Port] = (),
-    outputs: Sequence[Port] = (),
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
     *,
     submits: bool = True,
 ) -> tuple[Logic, Scope]:

@@ -45,7 +45,7 @@ class SnapshotCollector(Collector):
             yield _metric(family, family.samples(snapshot))
 
 
-def registry_of(home: Home, application: str | None = None) -> CollectorRegistry:
+def registry_of(home: Home, application: str | None) -> CollectorRegistry:
     """Return a registry with all applications of a state directory, or one, and no metrics of this process."""
     registry = CollectorRegistry()
     registry.register(SnapshotCollector(home, application))

@@ -138,7 +138,7 @@ def read_tuple(type_: Tuple, prefix: str = "") -> Reader:
     return read
 
 
-def read_value(type_: Type, prefix: str = "") -> Reader:
+def read_value(type_: Type, prefix: str) -> Reader:
     """Return the function from a JSON value other than null to a value of a type.
 
     Blobs, maps, enumerations, XML and complex numbers are `ABSENT`, as the toolkit does not read them. Timestamps are
