@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from streams_orchestration.expressions.types import outer_parts
 from streams_orchestration.model.schema import Attribute, Schema, parse_schema, quoted
 from streams_orchestration.operators.libraries import np, pa
 
@@ -76,8 +77,8 @@ def arrow_type(text: str) -> pa.DataType:
     if kind == "array":
         return pa.list_(arrow_type(inner))
     if kind == "map":
-        comma = _top_level_comma(inner)
-        return pa.map_(arrow_type(inner[:comma]), arrow_type(inner[comma + 2 :]))
+        key, value = outer_parts(inner)
+        return pa.map_(arrow_type(key), arrow_type(value))
     return pa.struct(list(arrow_schema(inner)))
 
 
@@ -269,13 +270,3 @@ def is_text(kind: pa.DataType) -> bool:
 
 def _is_binary(kind: pa.DataType) -> bool:
     return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
-
-
-def _top_level_comma(text: str) -> int:
-    depth = 0
-    for position, mark in enumerate(text):
-        depth += (mark in "<(") - (mark in ">)")
-        if mark == "," and depth == 0:
-            return position
-    message = f"{text!r}: a map needs a key type and a value type"
-    raise ValueError(message)

@@ -16,11 +16,12 @@ from streams_orchestration.spl.adl.parts import (
     export_parameters,
     import_parameters,
     in_order,
+    input_port,
+    only_main,
+    output_port,
     pool_names,
-    queue_of,
     settings_of,
     tuple_types,
-    type_at,
 )
 from streams_orchestration.spl.types.types import Tuple
 
@@ -61,10 +62,7 @@ def main_of_newer(application: XmlElement) -> AdlInstance:
         pool_names(application),
     )
     mains = list(application.all("composites", "compositeOperInstances", _COMPOSITE))
-    if len(mains) != 1:
-        message = f"an application has one main composite, but this one has {len(mains)}"
-        raise AdlError(message, application.line)
-    return _instance(mains[0], tables)
+    return _instance(only_main(mains, application), tables)
 
 
 def _by_index(application: XmlElement, *path: str) -> dict[int, str]:
@@ -98,25 +96,10 @@ def _instance(element: XmlElement, tables: _Tables) -> AdlInstance:
 
 def _inputs(operator: XmlElement) -> tuple[AdlInputPort, ...]:
     return tuple(
-        AdlInputPort(
-            ends(port.all("connections", "connection")),
-            port.required("name"),
-            port.flag("isMutable"),
-            port.flag("isControl"),
-            queue_of(port),
-        )
+        input_port(port, ends(port.all("connections", "connection")))
         for port in in_order(operator.all("inputPorts", "port"))
     )
 
 
 def _outputs(operator: XmlElement, tables: _Tables) -> tuple[AdlOutputPort, ...]:
-    return tuple(
-        AdlOutputPort(
-            (),
-            port.required("name"),
-            port.required("streamName"),
-            type_at(tables.types, port),
-            port.flag("isMutable"),
-        )
-        for port in in_order(operator.all("outputPorts", "port"))
-    )
+    return tuple(output_port(port, tables.types) for port in in_order(operator.all("outputPorts", "port")))

@@ -20,11 +20,12 @@ from streams_orchestration.spl.adl.parts import (
     export_parameters,
     import_parameters,
     in_order,
+    input_port,
+    only_main,
+    output_port,
     pool_names,
-    queue_of,
     settings_of,
     tuple_types,
-    type_at,
 )
 from streams_orchestration.spl.types.types import Tuple
 
@@ -66,10 +67,7 @@ def main_of_older(application: XmlElement) -> AdlInstance:
         {each.required("exportOperName"): each for each in exported},
     )
     mains = list(application.all("composites", "compositeOperInstances", "compositeOperInstance"))
-    if len(mains) != 1:
-        message = f"an application has one main composite, but this one has {len(mains)}"
-        raise AdlError(message, application.line)
-    return _composite(mains[0], tables)
+    return _composite(only_main(mains, application), tables)
 
 
 def pes_of(application: XmlElement) -> tuple[tuple[str, ...], ...]:
@@ -110,7 +108,7 @@ def _operator(element: XmlElement, tables: _Tables) -> AdlInstance:
         kind,
         element.line,
         tuple(AdlInputPort(each) for each in sources),
-        tuple(AdlOutputPort(name=_last(name), stream=name) for _ in element.all("outputPorts", "port")),
+        tuple(AdlOutputPort(name=name.rpartition(".")[2], stream=name) for _ in element.all("outputPorts", "port")),
         annotations_of(element),
     )
     if kind == _IMPORT and name in tables.imports:
@@ -125,26 +123,13 @@ def _operator(element: XmlElement, tables: _Tables) -> AdlInstance:
         instance,
         line=details.line,
         inputs=tuple(
-            AdlInputPort(source, port.required("name"), port.flag("isMutable"), port.flag("isControl"), queue_of(port))
+            input_port(port, source)
             for source, port in zip(sources, in_order(details.all("inputPorts", "inputPort")), strict=False)
         ),
-        outputs=tuple(
-            AdlOutputPort(
-                (),
-                port.required("name"),
-                port.required("streamName"),
-                type_at(tables.types, port),
-                port.flag("isMutable"),
-            )
-            for port in in_order(details.all("outputPorts", "outputPort"))
-        ),
+        outputs=tuple(output_port(port, tables.types) for port in in_order(details.all("outputPorts", "outputPort"))),
         settings=replace(
             settings,
             restartable=pe.flag("restartable") if settings.restartable is None else settings.restartable,
             relocatable=pe.flag("relocatable") if settings.relocatable is None else settings.relocatable,
         ),
     )
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]

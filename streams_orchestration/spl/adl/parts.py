@@ -5,7 +5,7 @@ The functions raise AdlError for an element without a required attribute.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from streams_orchestration.model.names import application_name_of
 from streams_orchestration.spl.adl.elements import XmlElement
@@ -59,8 +59,22 @@ def tuple_types(application: XmlElement) -> dict[int, Tuple]:
     return types
 
 
-def type_at(types: Mapping[int, Tuple], port: XmlElement) -> Tuple:
-    """Return the tuple type of a port.
+def only_main(mains: Sequence[XmlElement], application: XmlElement) -> XmlElement:
+    """Return the main composite of an application; raise AdlError unless there is exactly one."""
+    if len(mains) != 1:
+        message = f"an application has one main composite, but this one has {len(mains)}"
+        raise AdlError(message, application.line)
+    return mains[0]
+
+
+def input_port(port: XmlElement, sources: tuple[PortEnd, ...]) -> AdlInputPort:
+    """Return the input port of a primitive operator; raise AdlError if the file is damaged."""
+    name, mutable, control = port.required("name"), port.flag("isMutable"), port.flag("isControl")
+    return AdlInputPort(sources, name, mutable, control, queue_of(port))
+
+
+def output_port(port: XmlElement, types: Mapping[int, Tuple]) -> AdlOutputPort:
+    """Return the output port of a primitive operator.
 
     Raises:
         AdlError: the file has no type with the index that the port refers to.
@@ -69,7 +83,7 @@ def type_at(types: Mapping[int, Tuple], port: XmlElement) -> Tuple:
     if index not in types:
         message = f"there is no <tupleType> with the index {index}"
         raise AdlError(message, port.line)
-    return types[index]
+    return AdlOutputPort((), port.required("name"), port.required("streamName"), types[index], port.flag("isMutable"))
 
 
 def ends(connections: Iterable[XmlElement]) -> tuple[PortEnd, ...]:

@@ -8,8 +8,7 @@ from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.functions.signatures import builtin_namespaces
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Composite, Function, UseDirective
-from streams_orchestration.spl.models.operators import standard_operators
-from streams_orchestration.spl.toolkits.standard import IMPLICIT
+from streams_orchestration.spl.models.operators import IMPLICIT_NAMESPACES, standard_operators
 from streams_orchestration.spl.typing.statements import check_function
 
 Report = Callable[[str, str, tree.Node], None]
@@ -85,7 +84,9 @@ def _check_unique(what: str, composite: Composite, names: list[tree.Name], repor
 def _check_use(names: FileNames, use: UseDirective, report: Report) -> None:
     """Report a `use` directive whose namespace no toolkit has, as a warning."""
     toolkits, namespace = names.files.toolkits, use.namespace
-    standard = namespace in IMPLICIT or any(each.rpartition("::")[0] == namespace for each in standard_operators())
+    standard = namespace in IMPLICIT_NAMESPACES or any(
+        each.rpartition("::")[0] == namespace for each in standard_operators()
+    )
     if standard or namespace in builtin_namespaces():
         return
     if not toolkits.units_of(namespace) and not toolkits.has_directory(namespace):

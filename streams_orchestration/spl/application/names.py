@@ -10,8 +10,9 @@ from streams_orchestration.spl.application.stream_names import StreamNames
 from streams_orchestration.spl.functions.signatures import TOOLKITS, Signature
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Composite, Definition, FormalParameter, Function
+from streams_orchestration.spl.models.operators import IMPLICIT_NAMESPACES
 from streams_orchestration.spl.toolkits.search import Toolkits
-from streams_orchestration.spl.toolkits.standard import COMPILED_ONLY, IMPLICIT, is_standard
+from streams_orchestration.spl.toolkits.standard import COMPILED_ONLY, is_standard
 from streams_orchestration.spl.toolkits.units import LoadedUnit
 from streams_orchestration.spl.types.types import RSTRING, UNKNOWN, Enumeration, Type
 from streams_orchestration.spl.typing.checking import type_of
@@ -92,14 +93,14 @@ class FileNames:
             if java or given is not None or any(each.public or namespace == self.unit.namespace for each in prototypes):
                 return Signature(namespace, name.name, (), UNKNOWN, native=True, pure=given is not None and given.pure)
         for namespace in (*named, *wild):
-            if namespace not in IMPLICIT and not self.files.toolkits.lists_natives(namespace):
+            if namespace not in IMPLICIT_NAMESPACES and not self.files.toolkits.lists_natives(namespace):
                 return Signature(namespace, name.name, (), UNKNOWN, native=True)
         return None
 
     def _of_wildcards(self, name: tree.Name) -> Meaning | None:
         meanings: dict[str, Meaning] = {}
         for use in self.unit.unit.uses:
-            if use.name == "*" and use.namespace not in IMPLICIT:
+            if use.name == "*" and use.namespace not in IMPLICIT_NAMESPACES:
                 found = self._of_namespace(use.namespace, name)
                 found = found or self._word(self.files.toolkits.units_of(use.namespace), name)
                 if found is not None:
@@ -241,7 +242,7 @@ class FileNames:
                     return CompositeOperator(unit, definition)
             if is_standard(namespace, name.name) and namespace:
                 return PrimitiveOperator(namespace, name.name, standard=True)
-            if only and namespace in IMPLICIT and COMPILED_ONLY.get(name.name) != namespace:
+            if only and namespace in IMPLICIT_NAMESPACES and COMPILED_ONLY.get(name.name) != namespace:
                 return None
             if only and (namespace or name.namespace):
                 native = self.files.toolkits.native_operator(namespace, name.name)
@@ -251,7 +252,7 @@ class FileNames:
             if native is not None:
                 return PrimitiveOperator(namespace, name.name, standard=False, model=native)
         for use in self.unit.unit.uses:
-            missing = not self.files.toolkits.lists_natives(use.namespace) and use.namespace not in IMPLICIT
+            missing = not self.files.toolkits.lists_natives(use.namespace) and use.namespace not in IMPLICIT_NAMESPACES
             if use.name == "*" and missing and not name.namespace:
                 return PrimitiveOperator(use.namespace, name.name, standard=False)
         if not name.namespace and self.files.toolkits.has_java(self.unit.namespace, name.name):
@@ -279,7 +280,7 @@ class FileNames:
         if self._defines(self.unit.namespace, name.name):
             return []
         wild = [use.namespace for use in self.unit.unit.uses if use.name == "*"]
-        return [each for each in dict.fromkeys([*wild, *IMPLICIT]) if self._defines(each, name.name)]
+        return [each for each in dict.fromkeys([*wild, *IMPLICIT_NAMESPACES]) if self._defines(each, name.name)]
 
     def _defines(self, namespace: str, name: str) -> bool:
         """Return True if a namespace has an operator that the file may name."""
@@ -298,7 +299,7 @@ class FileNames:
         yield from ((use.namespace, True) for use in uses if use.name == name.name)
         yield self.unit.namespace, False
         yield from ((use.namespace, False) for use in uses if use.name == "*")
-        yield from ((namespace, False) for namespace in IMPLICIT)
+        yield from ((namespace, False) for namespace in IMPLICIT_NAMESPACES)
 
 
 class Files:

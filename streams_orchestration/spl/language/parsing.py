@@ -314,9 +314,4 @@ class _UnitReader(InvocationReader):
 
     def _composite_type(self) -> TypeDefinition:
         first = self.at
-        static = self.accept("static")
-        name = self.declared("the name of a type")
-        self.expect("=")
-        written = self.type_tail()
-        self.expect(";")
-        return TypeDefinition(first, self.at - 1, static, name, written)
+        return self.named_type(first, static=self.accept("static"))

@@ -80,11 +80,15 @@ class StatementReader(ExpressionReader):
         """Read a type definition, which begins with the word `type`."""
         first = self.at
         self.expect("type")
+        return self.named_type(first, static=False)
+
+    def named_type(self, first: int, *, static: bool) -> TypeDefinition:
+        """Read the rest of a type definition, from the name on."""
         name = self.declared("the name of a type")
         self.expect("=")
         written = self.type_tail()
         self.expect(";")
-        return TypeDefinition(first, self.at - 1, static=False, name=name, type=written)
+        return TypeDefinition(first, self.at - 1, static, name, written)
 
     def _statements_end(self) -> bool:
         return self.texts[self.at] in _ENDS or self.is_beyond

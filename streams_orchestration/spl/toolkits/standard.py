@@ -17,11 +17,6 @@ _NAMESPACES = {
     ),
     "spl.XML": ("XMLParse",),
 }
-IMPLICIT = (
-    *("spl", "spl.adapter", "spl.collection", "spl.control", "spl.eventtime", "spl.math", "spl.relational"),
-    *("spl.string", "spl.time", "spl.utility", "spl.XML"),
-)
-"""The namespaces that every file uses."""
 OPERATORS = {name: namespace for namespace, names in _NAMESPACES.items() for name in names}
 
 COMPILED_ONLY = {"EndpointSink": "spl.endpoint", "EndpointSource": "spl.endpoint"}

@@ -85,14 +85,8 @@ def substring(text: str, start: int, count: int) -> str:
     Raises:
         RunError: the start is beyond the end of the text.
     """
-    if start < 0:
-        count, start = count + start, 0
-    if count <= 0:
-        return ""
-    if start > len(text):
-        message = f"substring: {start} is beyond the end of {text!r:.60}"
-        raise RunError(message)
-    return text[start : start + count]
+    begin, end = _bounds(text, len(text), start, count)
+    return text[begin:end]
 
 
 def substring_bytes(text: str, start: int, count: int) -> str:
@@ -105,14 +99,20 @@ def substring_bytes(text: str, start: int, count: int) -> str:
         RunError: `start` is beyond the end of the text, or the bytes begin or end within a character.
     """
     data = text.encode()
+    begin, end = _bounds(text, len(data), start, count)
+    return decoded(data[begin:end])
+
+
+def _bounds(text: str, size: int, start: int, count: int) -> tuple[int, int]:
+    """Return the bounds of a substring, in characters or bytes; raise RunError if `start` is beyond the size."""
     if start < 0:
         count, start = count + start, 0
     if count <= 0:
-        return ""
-    if start > len(data):
+        return 0, 0
+    if start > size:
         message = f"substring: {start} is beyond the end of {text!r:.60}"
         raise RunError(message)
-    return decoded(data[start : start + count])
+    return start, start + count
 
 
 @typed("substring")
