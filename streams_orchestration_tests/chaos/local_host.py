@@ -112,11 +112,7 @@ class LocalQuery(ScratchQuery):
         """Return the failure with which the process ended by itself."""
         if self.active:
             return None
-        given_up = self._scratch.failure
-        if given_up is not None:
-            self.permanent, self.cause = given_up.permanent, given_up.failure
-            return given_up.error()
-        return StreamsRuntimeError(f"PE {self.pe}: its process has ended")
+        return self.given_up() or StreamsRuntimeError(f"PE {self.pe}: its process has ended")
 
     def stop(self) -> None:
         """Tell it to end, and wait a little: who is paused ends later."""

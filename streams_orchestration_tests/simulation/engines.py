@@ -153,11 +153,7 @@ class SimulatedQuery(ScratchQuery):
         """Return why it ended by itself."""
         if self.active:
             return None
-        given_up = self._scratch.failure
-        if given_up is not None:
-            self.permanent, self.cause = given_up.permanent, given_up.failure
-            return given_up.error()
-        return StreamsRuntimeError(f"PE {self.pe}: its process has ended")
+        return self.given_up() or StreamsRuntimeError(f"PE {self.pe}: its process has ended")
 
     def stop(self) -> None:
         """Have it end behind its batch; a process that is stopped by a signal ends later."""

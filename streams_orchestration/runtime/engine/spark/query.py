@@ -70,6 +70,14 @@ class ScratchQuery(ABC):
         """True if the query does not run; or no batch runs, and its planner plans no more."""
         return not self.active or self._scratch.resting
 
+    def given_up(self) -> StreamsRuntimeError | None:
+        """Return the error for which the planner gave up, and set `permanent` and `cause`; None if it did not."""
+        given_up = self._scratch.failure
+        if given_up is None:
+            return None
+        self.permanent, self.cause = given_up.permanent, given_up.failure
+        return given_up.error()
+
     def busy(self) -> list[int]:
         """Return the pids of the processes that still have tasks of the current batch to run.
 
@@ -136,10 +144,8 @@ class SparkQuery(ScratchQuery):
         if self.active or self._query is None:
             return None
         if self.error is None:
-            given_up = self._scratch.failure
-            if given_up is not None:
-                self.permanent, self.cause = given_up.permanent, given_up.failure
-                self.error = given_up.error()
+            self.error = self.given_up()
+            if self.error is not None:
                 return self.error
             exception = self._query.exception()
             if self._starts_again(str(exception)):
