@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from streams_orchestration.operators.arrow_types import nulls_in
+from streams_orchestration.operators.arrow_types import nulls_in, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.contract import SourceOperator
@@ -21,8 +21,17 @@ MALFORMED: dict[str, str] = dict.fromkeys(("table", "place", "column", "reason",
 OnBadTuple = Literal["fail", "drop", "stream"]
 
 
-def check_malformed(context: OperatorContext, on_bad_tuple: OnBadTuple) -> None:
-    """Raise ValueError if the second output port is missing, superfluous, or has other attributes than `MALFORMED`."""
+def check_outputs(context: OperatorContext, on_bad_tuple: OnBadTuple) -> None:
+    """Check the output ports of a source of rows.
+
+    Raises:
+        ValueError: the stream has no schema or a type that no column can have, or the second output port is missing,
+            superfluous, or has other attributes than `MALFORMED`.
+    """
+    for field in context.output_schema():
+        if pa.types.is_nested(field.type):
+            message = f"the attribute {field.name}: it is {type_name(field.type)}, which no column can hold"
+            raise ValueError(message)
     check_bad_port(context, on_bad_tuple, MALFORMED, "the rows that do not fit")
 
 

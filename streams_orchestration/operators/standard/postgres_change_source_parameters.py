@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.contract import OperatorContext, Parameters
-from streams_orchestration.operators.databases.row_tuples import OnBadTuple, check_malformed
+from streams_orchestration.operators.databases.row_tuples import OnBadTuple, check_outputs
 from streams_orchestration.operators.errors import check_attributes
 from streams_orchestration.operators.libraries import pa
 
@@ -101,10 +101,6 @@ def changed_columns(context: OperatorContext, parameters: PostgresChangeSourcePa
         if not fits(schema.field(attribute).type):
             message = f"metadata: {attribute} is {type_name(schema.field(attribute).type)}; {kind} is {wanted}"
             raise ValueError(message)
-    for field in schema:
-        if pa.types.is_nested(field.type):
-            message = f"the attribute {field.name}: it is {type_name(field.type)}, which no column can hold"
-            raise ValueError(message)
-    check_malformed(context, parameters.on_bad_tuple)
+    check_outputs(context, parameters.on_bad_tuple)
     names = [str(name) for name in schema.names if name not in parameters.metadata]
     return {name: parameters.columns.get(name, name) for name in names}

@@ -6,11 +6,9 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.contract import OperatorContext, Parameters
-from streams_orchestration.operators.databases.row_tuples import check_malformed
+from streams_orchestration.operators.databases.row_tuples import check_outputs
 from streams_orchestration.operators.errors import check_attributes
-from streams_orchestration.operators.libraries import pa
 
 
 class SqlSourceParameters(Parameters):
@@ -78,9 +76,5 @@ def source_columns(context: OperatorContext, parameters: SqlSourceParameters) ->
     """
     schema = context.output_schema()
     check_attributes("columns", parameters.columns, schema.names, "the output stream")
-    for field in schema:
-        if pa.types.is_nested(field.type):
-            message = f"the attribute {field.name}: it is {type_name(field.type)}, which no column can hold"
-            raise ValueError(message)
-    check_malformed(context, parameters.on_bad_tuple)
+    check_outputs(context, parameters.on_bad_tuple)
     return {str(name): parameters.columns.get(str(name), str(name)) for name in schema.names}

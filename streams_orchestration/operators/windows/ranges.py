@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.windows.pane_cells import expanded
 
 
 class Groups(NamedTuple):
@@ -48,7 +49,7 @@ def groups_of(codes: np.ndarray, starts: np.ndarray, ends: np.ndarray, rows_at_o
     windows: list[np.ndarray] = []
     rows: list[np.ndarray] = []
     for first, last in _chunks(ends - starts, rows_at_once):
-        window, row = _laid_out(starts[first:last], ends[first:last])
+        window, row = expanded(starts[first:last], ends[first:last])
         new = previous[row] < starts[first:last][window]
         windows.append(window[new] + first)
         rows.append(row[new])
@@ -79,13 +80,6 @@ def reduce_ranges(operation: Any, values: np.ndarray, starts: np.ndarray, ends: 
         operation(reached[:some], values[begins[:some] + place], out=reached[:some])
     result[longest_first] = reached
     return result
-
-
-def _laid_out(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    lengths = ends - starts
-    window = np.repeat(np.arange(len(starts)), lengths)
-    before = np.cumsum(lengths) - lengths
-    return window, np.arange(len(window)) - np.repeat(before - starts, lengths)
 
 
 def _chunks(lengths: np.ndarray, rows_at_once: int) -> Iterator[tuple[int, int]]:

@@ -287,12 +287,15 @@ def next_number(connection: Connection, application: str, stream: str) -> int:
 
     It is above every segment written, and not below the end that readers still wait for; 0 without either.
     """
-    s = tables.segment
-    written = connection.scalar(
-        select(func.max(s.c.number)).where(s.c.application == application, s.c.stream == stream)
-    )
     last = connection.scalar(select(func.max(_c.c.last)).where(_c.c.exporter == application, _c.c.stream == stream))
-    return max(0 if written is None else written + 1, last or 0)
+    return max(end_of_segments(connection, application, stream), last or 0)
+
+
+def end_of_segments(connection: Connection, application: str, stream: str) -> int:
+    """Return the number after the last existing segment of a stream; 0 without segments."""
+    s = tables.segment
+    newest = connection.scalar(select(func.max(s.c.number)).where(s.c.application == application, s.c.stream == stream))
+    return 0 if newest is None else newest + 1
 
 
 def disconnect(connection: Connection, exporter: str) -> None:

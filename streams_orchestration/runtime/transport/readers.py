@@ -21,6 +21,7 @@ from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan
 from streams_orchestration.runtime.catalog.rows import SegmentRow, StoredPosition
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import Position
+from streams_orchestration.runtime.transport.connections import end_of_segments
 from streams_orchestration.runtime.transport.visibility import readable_segments, visible_end
 
 HEARTBEAT_TIMEOUT_SECONDS = 60.0
@@ -193,7 +194,7 @@ def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str
     importing = importing_pes(connection, exporter, now)
     paths: list[str] = []
     for stream in {*exported, *importing}:
-        end = visible_end(connection, exporter, stream) if stream in exported else _behind(connection, exporter, stream)
+        end = (visible_end if stream in exported else end_of_segments)(connection, exporter, stream)
         newest = min(end - KEPT_SEGMENTS, _last_epoch(connection, exporter, stream, end))
         readers, lost = importing.get(stream, []), defaultdict[str, int](int)
         mine = (s.c.application == exporter, s.c.stream == stream, ~s.c.retracted)
@@ -232,13 +233,6 @@ def drop_unread_exports(connection: Connection, exporter: str, written: Collecti
     paths = list(connection.scalars(select(s.c.path).where(*gone)))
     connection.execute(delete(s).where(*gone))
     return paths
-
-
-def _behind(connection: Connection, application: str, stream: str) -> int:
-    """Return the number after the last existing segment of a stream; 0 without segments."""
-    s = tables.segment
-    newest = connection.scalar(select(func.max(s.c.number)).where(s.c.application == application, s.c.stream == stream))
-    return 0 if newest is None else newest + 1
 
 
 def _keeps(reader: ImportingPe, number: int, newest: int) -> bool:
