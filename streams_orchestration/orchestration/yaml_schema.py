@@ -30,17 +30,13 @@ def _checked(attributes: type[Any], derived: type[BaseModel]) -> type[BaseModel]
     fields: dict[str, Any] = {}
     for name, field in derived.model_fields.items():
         own = given[name].annotation
-        kept = field.annotation if _takes_text(own) else _without_plain_text(field.annotation)
+        kept = field.annotation if str in _alternatives(own) else _without_plain_text(field.annotation)
         fields[name] = (kept, Field(default=field.default, description=given[name].description))
     return create_model(derived.__name__, __base__=derived, **fields)
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-
-
-def _takes_text(annotation: Any) -> bool:
-    return str in _alternatives(annotation)
 
 
 def _without_plain_text(annotation: Any) -> Any:

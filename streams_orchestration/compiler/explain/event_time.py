@@ -31,7 +31,7 @@ def event_time_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
         yield Fact(f"no event time reaches it: {lookup.event_time.why_not(model.index)}", "EV24")
         return
     graph = lookup.compilation.event_time.graphs[role.graph]
-    yield Fact(f"in event-time graph {graph.index}, by {_attribute(graph)}")
+    yield Fact(f"in event-time graph {graph.index}, by {TimeAttribute(graph.attribute, graph.type, graph.resolution)}")
     text, rule = _MODES[role.mode]
     yield Fact(f"{role.mode}: {text}", rule)
     if model.event_time is not None:
@@ -73,10 +73,6 @@ def _ends_downstream(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
         yield Fact(end.seen_from(lookup.logical.operators[number].name), end.rule)
     if len(ends) > _SHOWN:
         yield Fact(f"and {plural(len(ends) - _SHOWN, 'more place')} downstream where it ends")
-
-
-def _attribute(graph: EventTimeGraph) -> TimeAttribute:
-    return TimeAttribute(graph.attribute, graph.type, graph.resolution)
 
 
 def _annotation(model: LogicalOperator) -> Fact:

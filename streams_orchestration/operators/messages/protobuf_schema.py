@@ -128,7 +128,7 @@ def _message(fields: Any, name: str, before: Any, path: str) -> list[str]:
     lines = [f"message {name} {{"]
     if gone:
         lines.append(f"  reserved {', '.join(map(str, sorted(gone)))};")
-    if former := sorted(({*known} | _reserved_names(before)) - {*names}):
+    if former := sorted(({*known} | set(_proto(before).reserved_name)) - {*names}):
         lines.append(f"  reserved {', '.join(json.dumps(each) for each in former)};")
     for field in fields:
         number = known[field.name].number if field.name in known else next_number
@@ -157,10 +157,6 @@ def _check_names(names: Sequence[str], path: str) -> None:
 
 def _reserved_numbers(before: Any) -> set[int]:
     return {number for each in _proto(before).reserved_range for number in range(each.start, each.end)}
-
-
-def _reserved_names(before: Any) -> set[str]:
-    return set(_proto(before).reserved_name)
 
 
 def _proto(descriptor: Any) -> Any:

@@ -138,7 +138,7 @@ def divide_keyed(parts: Sequence[KeyedState], channels: Sequence[np.ndarray], wi
     """
     tables = [part.table() for part in parts]
     return [
-        keyed(parts[0], [_chosen(table, own, to) for table, own in zip(tables, channels, strict=True)])
+        keyed(parts[0], [table.filter(pa.array(own == to)) for table, own in zip(tables, channels, strict=True)])
         for to in range(width)
     ]
 
@@ -203,10 +203,6 @@ def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if not isinstance(column, pa.ChunkedArray):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-
-
-def _chosen(table: pa.Table, channels: np.ndarray, channel: int) -> pa.Table:
-    return table.filter(pa.array(channels == channel))
 
 
 def _names(names: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -61,18 +61,16 @@ class Counters:
                 if former in counts:
                     add(total, {"operators": {operator.name: counts[former]}})
             for counts in self._counts_of("queues"):
-                queues = {port: counts[name] for name, port in _queues(counts) if name == f"{former}:{port}"}
-                add(total, {"queues": {f"{operator.name}:{port}": queue for port, queue in queues.items()}})
+                for name, queue in counts.items():
+                    owner, _, port = name.rpartition(":")
+                    if owner == former:
+                        add(total, {"queues": {f"{operator.name}:{port}": queue}})
         for counts in self._counts_of("written"):
             add(total, {"written": {stream: counts[stream] for stream in program.consumers if stream in counts}})
         return total
 
     def _counts_of(self, kind: str) -> list[Counts]:
         return [counts.get(kind, {}) for _, counts in self.totals.values()]
-
-
-def _queues(counts: Counts) -> list[tuple[str, str]]:
-    return [(name, name.rpartition(":")[2]) for name in counts]
 
 
 def read_counters(connection: Connection, application: str, pes: Collection[int]) -> Counters:

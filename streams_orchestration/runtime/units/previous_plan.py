@@ -54,7 +54,7 @@ def read_plan(
     for table in _OF_APPLICATION:
         rows[table.name] = _rows(connection, table, select(table).where(table.c.application == application))
     states = [
-        {"operator": state.operator, "pe": pe, "files": [_plain(file) for file in state.files]}
+        {"operator": state.operator, "pe": pe, "files": [asdict(file) for file in state.files]}
         for pe in pes
         for state in newest_states(connection, application, pe).values()
     ]
@@ -241,7 +241,3 @@ def _rows(connection: Connection, table: Table, statement: Executable) -> list[R
 def _stored(table: Table, row: Row) -> Row:
     texts = {column.name for column in table.columns if isinstance(column.type, LargeBinary)}
     return {name: value.encode() if name in texts and value is not None else value for name, value in row.items()}
-
-
-def _plain(file: StateFile) -> Row:
-    return asdict(file)

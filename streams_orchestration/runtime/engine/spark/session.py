@@ -27,7 +27,7 @@ def spark_session(settings: Mapping[str, str], gateway: Any) -> SparkSession:
         gateway: the connection to a JVM that was started with the same settings.
     """
     Path(settings["spark.local.dir"]).mkdir(parents=True, exist_ok=True)
-    conf = _conf(settings)
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     SparkContext(conf=conf, gateway=gateway)
     session = SparkSession.builder.config(conf=conf).getOrCreate()  # type: ignore[attr-defined]
     session.sparkContext.setLogLevel("WARN")
@@ -53,7 +53,3 @@ def _announced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
     announce()
     yield from batches
-
-
-def _conf(settings: Mapping[str, str]) -> SparkConf:
-    return SparkConf(loadDefaults=False).setAll(list(settings.items()))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (as everywhere)
 from pyspark.sql.pandas.types import to_arrow_type
@@ -345,15 +344,11 @@ def _declared(frame: DataFrame, ddl: str) -> DataFrame:
     columns: list[Column] = []
     for field, target in zip(wanted, arrow_schema(ddl), strict=True):
         kind = fields[field.name].dataType
-        if not fits(_arrow(kind), without_unsigned(target.type)):
+        if not fits(to_arrow_type(kind, timezone="UTC"), without_unsigned(target.type)):
             message = f"{field.name} is {kind.simpleString()}; its stream has {field.dataType.simpleString()}"
             raise ValueError(message)
         columns.append(F.col(quoted(field.name)).cast(field.dataType).alias(field.name))
     return frame.select(*columns)
-
-
-def _arrow(kind: Any) -> pa.DataType:
-    return to_arrow_type(kind, timezone="UTC")
 
 
 def _in_words(error: Exception) -> str:
