@@ -198,13 +198,7 @@ def launch_hosts(key: str) -> NamedOp:
 
 @functools.cache
 def await_heartbeats(key: str, keys: AssetKeys, application: str) -> NamedOp:
-    """Return the op that waits for the heartbeats of an application.
-
-    Args:
-        key: the key of the resource.
-        keys: the keys of the application's assets.
-        application: the application's name.
-    """
+    """Return the op that waits for the heartbeats of an application."""
 
     @dg.op(name=op_name("await_heartbeats", key, application), required_resource_keys={key}, ins=AFTER, out=NOTHING)
     def wait(context: dg.OpExecutionContext, config: AwaitHeartbeats) -> None:
@@ -246,13 +240,7 @@ def _await_running(
 
 @functools.cache
 def stop_hosts(key: str, keys: AssetKeys, application: str) -> NamedOp:
-    """Return the op that stops an application.
-
-    Args:
-        key: the key of the resource.
-        keys: the keys of the application's assets.
-        application: the application's name.
-    """
+    """Return the op that stops an application."""
 
     @dg.op(name=op_name("stop_hosts", key, application), required_resource_keys={key}, out=NOTHING)
     def stop(context: dg.OpExecutionContext, config: CancelApplication) -> None:

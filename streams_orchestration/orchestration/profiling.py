@@ -101,13 +101,7 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
 
 @functools.cache
 def measure(key: str, keys: AssetKeys, application: str) -> NamedOp:
-    """Return the op that measures an application.
-
-    Args:
-        key: the key of the resource.
-        keys: the keys of the application's assets.
-        application: the application's name.
-    """
+    """Return the op that measures an application."""
     name = op_name("measure", key, application)
 
     @dg.op(name=name, required_resource_keys={key}, out=NOTHING, pool=PROFILING_POOL)
@@ -130,13 +124,7 @@ def measure(key: str, keys: AssetKeys, application: str) -> NamedOp:
 
 @functools.cache
 def decide(key: str, keys: AssetKeys, application: str) -> NamedOp:
-    """Return the op that decides which operators of an application to move.
-
-    Args:
-        key: the key of the resource.
-        keys: the keys of the application's assets.
-        application: the application's name.
-    """
+    """Return the op that decides which operators of an application to move."""
 
     @dg.op(name=op_name("decide", key, application), required_resource_keys={key}, ins=AFTER, out=NOTHING)
     def op(context: dg.OpExecutionContext, config: DecisionOptions) -> None:
@@ -185,13 +173,7 @@ def _decide(
 
 @functools.cache
 def compare(key: str, keys: AssetKeys, application: str) -> NamedOp:
-    """Return the op that compares the last prediction for an application with its profile.
-
-    Args:
-        key: the key of the resource.
-        keys: the keys of the application's assets.
-        application: the application's name.
-    """
+    """Return the op that compares the last prediction for an application with its profile."""
 
     @dg.op(name=op_name("compare", key, application), required_resource_keys={key}, ins=AFTER, out=NOTHING)
     def op(context: dg.OpExecutionContext) -> None:

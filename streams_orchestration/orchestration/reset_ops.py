@@ -209,10 +209,7 @@ def await_reset(
 def record(key: str, keys: AssetKeys, application: str = "") -> NamedOp:
     """Return the op that records the status of an application which was reset.
 
-    Args:
-        key: the key of the resource.
-        keys: the keys of the application's assets.
-        application: the application's name; empty if the tag of the run names the application.
+    An op without `application` serves the application that the tag of its run names.
     """
 
     @dg.op(name=op_name("record", key, application), required_resource_keys={key}, ins=AFTER, out=NOTHING)
