@@ -20,11 +20,12 @@ from streams_orchestration.runtime.storage.broken_disks import FileFailure
 from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.host_requirements import read_requirements, refusal
 
-WAITS = Pauses(first=60.0, longest=3600.0)
+WAITS = Pauses(first=60.0, longest=300.0)
 """Seconds for which files cannot be used before a host ends.
 
-The seconds double with each earlier reset of the host for unusable files. If such resets were at least as frequent on
-its machine as on another one that takes it, the host ends after the first wait.
+The seconds double with each earlier reset of the host for unusable files, up to the longest wait: the other machines
+may have been repaired since their resets. If such resets were at least as frequent on its machine as on another one
+that takes it, the host ends after the first wait.
 """
 
 # made once: making a statement takes longer than running it

@@ -58,7 +58,8 @@ def residents(
 ) -> Residents:
     """Return the missing and live hosts of an application, and where the live hosts of all applications are.
 
-    A missing host that could not use the files of its machine counts as one more failure there.
+    A missing host that could not use the files of its machine counts as having failed most often there, so that it
+    returns only if no other machine takes it, however often it failed on the others before.
 
     Args:
         rows: the hosts of all applications.
@@ -79,7 +80,8 @@ def residents(
         elif row.id in absent:
             requirements[row.id] = read_requirements(row.id, row.requirements)
             if row.machine is not None and row.storage_error is not None:
-                failed_on.setdefault(row.id, Counter())[row.machine] += 1
+                numbers = failed_on.setdefault(row.id, Counter())
+                numbers[row.machine] = max(numbers.values(), default=0) + 1
         elif here is not None:
             requirements[row.id], at[row.id] = read_requirements(row.id, row.requirements), here
     return Residents(requirements, at, others, failed_on)

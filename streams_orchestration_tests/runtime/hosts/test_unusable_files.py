@@ -78,14 +78,21 @@ def test_a_host_stays_if_no_other_machine_takes_it(place: Place, host: Mapping[s
 
 
 def test_the_wait_doubles_with_each_earlier_reset_for_files_if_no_machine_is_better(place: Place):
-    tries = [[LATELY + kind_of_end(0, "south"), 2, 0.0], [LATELY + kind_of_disk(0, "west"), 1, 0.0], ["PE 1", 7, 0.0]]
+    tries = [[LATELY + kind_of_end(0, "south"), 1, 0.0], [LATELY + kind_of_disk(0, "west"), 1, 0.0], ["PE 1", 7, 0.0]]
     place.set(tables.unit, tries=tries)
-    require(place, 8 * WAITS.first - 1)
+    require(place, 4 * WAITS.first - 1)
     with pytest.raises(UnusableFilesError):
-        require(place, 8 * WAITS.first)
+        require(place, 4 * WAITS.first)
     place.set(tables.unit, tries=[*tries, [LATELY + kind_of_disk(0, "north"), 1, 0.0]])
     with pytest.raises(UnusableFilesError):
         require(place, WAITS.first)
+
+
+def test_a_host_waits_no_longer_than_the_longest_wait_since_the_other_machines_may_be_repaired(place: Place):
+    place.set(tables.unit, tries=[[LATELY + kind_of_disk(0, name), 9, 0.0] for name in ("south", "west")])
+    require(place, WAITS.longest - 1)
+    with pytest.raises(UnusableFilesError):
+        require(place, WAITS.longest)
 
 
 def test_a_host_of_complete_pes_that_ends_on_two_machines_comes_to_the_third(place: Place):

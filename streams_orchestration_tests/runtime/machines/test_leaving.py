@@ -125,6 +125,14 @@ def test_a_host_that_failed_on_every_machine_returns_to_the_one_where_that_was_r
     assert (place.host.state, place.host.machine) == ("STARTING", "north")
 
 
+def test_a_host_that_ends_for_files_leaves_its_machine_however_often_it_failed_on_the_other(place: Place):
+    control.launch(place.catalog, place.name)
+    place.set(tables.unit, tries=[[LATELY + kind_of_disk(0, "south"), 4, 0.0]])
+    place.set(tables.host, state="FAILED", error="OSError: Input/output error", storage_error="Input/output error")
+    reset(place.home, place.name, "region-0")
+    assert place.host.machine == "south", "its disk may have been repaired meanwhile"
+
+
 def test_a_host_that_ends_on_every_other_machine_returns_to_the_one_it_has_left(place: Place):
     place.registered("west")
     control.launch(place.catalog, place.name)
