@@ -29,7 +29,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import Row as SparkRow
 
 from benchmarks.in_process import hosted
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
@@ -53,7 +53,7 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 Durations = dict[str, list[float]]
 
 
-def application(levels: int) -> Compilation:
+def application(levels: int) -> PlannedCompilation:
     """Return an application of one PE that makes tuples and counts them by key; queues divide the PE into levels."""
     graph: list[dict[str, Any]] = []
     for task in range(TASKS):

@@ -14,7 +14,7 @@ from typing import Any
 import networkx as nx
 
 from benchmarks.harness import Row, memory, seconds
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import plan_text
@@ -75,11 +75,11 @@ def application(blocks: int) -> Application:
     )
 
 
-def whole(blocks: int, options: Options | None = None) -> Callable[[], Compilation]:
+def whole(blocks: int, options: Options | None = None) -> Callable[[], PlannedCompilation]:
     """Return a function that compiles an application and writes the plan, as the command does."""
     given = application(blocks)
 
-    def compile_() -> Compilation:
+    def compile_() -> PlannedCompilation:
         with uncollected(), Path(os.devnull).open("w", encoding="utf-8") as file:
             compilation = compile_application(given, options)
             file.writelines(plan_text(compilation))

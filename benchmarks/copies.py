@@ -20,7 +20,7 @@ from unittest.mock import patch
 from benchmarks.graphs import HERE
 from benchmarks.harness import Row, seconds
 from benchmarks.sample_operators import SEEN, WIDE_ROWS
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.deployment.deployment import plan_deployment
 from streams_orchestration.compiler.options import Options
@@ -38,7 +38,7 @@ KEPT = {"MALLOC_MMAP_THRESHOLD_": "33554432", "MALLOC_TRIM_THRESHOLD_": "1073741
 """An environment in which it keeps memory. Without either, it depends on what the process has done before."""
 
 
-def planned(*, faithful: bool = False) -> Compilation:
+def planned(*, faithful: bool = False) -> PlannedCompilation:
     """Return the application with the copies that the compiler plans."""
     schema = ", ".join(f"a{number} double" for number in range(ATTRIBUTES))
     consumers = {"Write": "Write"} | {f"Look{number}": "Look" for number in range(READERS)}
@@ -59,14 +59,14 @@ def planned(*, faithful: bool = False) -> Compilation:
     return compile_application(application_from_mapping(document), options)
 
 
-def always(compilation: Compilation) -> Compilation:
+def always(compilation: PlannedCompilation) -> PlannedCompilation:
     """Return the compiled application with a copy of all attributes at every connection, and its deployment plan."""
     everything = tuple(each._replace(passing="copy", attributes=None) for each in compilation.copies.connections)
     changed = replace(compilation, copies=replace(compilation.copies, connections=everything))
     return replace(changed, deployment=plan_deployment(changed))
 
 
-def batch(home: Path, compilation: Compilation) -> Callable[[], tuple[int, dict[str, float]]]:
+def batch(home: Path, compilation: PlannedCompilation) -> Callable[[], tuple[int, dict[str, float]]]:
     """Return a function that runs one micro-batch, and returns the copies made and what the consumers saw."""
     with patch.object(opening, "broken_conditions", return_value=None):  # `always` copies what nothing changes
         application = LocalApplication(Home(home), compilation, BATCHES * WIDE_ROWS)

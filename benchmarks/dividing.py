@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from benchmarks import graphs
 from benchmarks.state_size import filled
-from streams_orchestration.compiler.compilation import need
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
@@ -57,7 +56,7 @@ def dividing(kind: str, keys: int) -> Times:
         deployed, wanted = (compile_spec(spec(directory, kind, width), Options()) for width in (BEFORE, AFTER))
         redeployment = preview(deployed, wanted)
         after = at_run_time(wanted, redeployment.numbering)
-        before, then = (need(each.deployment).programs for each in (deployed, after))
+        before, then = (each.deployment.programs for each in (deployed, after))
         whole = filled(kind, keys).table()
         states = {each.operator: each for each in _stored(directory, whole)}
         files = [_arrow_file(directory / f"before-{i}", table) for i, table in enumerate(_parts(whole, BEFORE))]

@@ -14,7 +14,7 @@ from sqlalchemy import update
 from benchmarks.application import POLL_SECONDS, last_commits
 from benchmarks.peers.answer import Point
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import launch
@@ -92,7 +92,7 @@ class HostThread(threading.Thread):
 
 
 @contextmanager
-def hosted(spark: SparkSession, home: Home, compilation: Compilation) -> Iterator[HostThread]:
+def hosted(spark: SparkSession, home: Home, compilation: PlannedCompilation) -> Iterator[HostThread]:
     """Deploy an application and start its only host, which ends with the application, or with this context."""
     name = compilation.logical.application
     deploy(home, deployable(compilation), fresh=True, asks_spark=False)
@@ -110,7 +110,7 @@ def hosted(spark: SparkSession, home: Home, compilation: Compilation) -> Iterato
         thread.join()
 
 
-def commits(spark: SparkSession, home: Home, compilation: Compilation, operator: str) -> list[Point]:
+def commits(spark: SparkSession, home: Home, compilation: PlannedCompilation, operator: str) -> list[Point]:
     """Run an application to its end: the commits of the PE with an operator, and how many tuples it had read."""
     points: list[Point] = []
     until = time.monotonic() + TIMEOUT_SECONDS

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.harness import Row
 from benchmarks.microbatch import durations
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
@@ -27,7 +27,7 @@ BATCHES, WARM = 150, 10
 TARGET = 1.02
 
 
-def application() -> Compilation:
+def application() -> PlannedCompilation:
     """Return a source, filters and functors in a row and in two channels, and a merge, all of little work."""
 
     def node(name: str, operator: str, stream: str, **parameters: Any) -> dict[str, Any]:

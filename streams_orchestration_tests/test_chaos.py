@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.compiler.compilation import need
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.preview import preview
 from streams_orchestration.runtime.storage.home import Home
@@ -44,7 +43,7 @@ def test_an_application_depends_on_its_seed_only(name: str):
 def test_a_count_and_a_join_are_one_query_of_spark_in_each_channel(name: str, width: int):
     made = shape_of(name, 1, 2.0, QUERIES)
     assert made == shape_of(name, 1, 2.0, QUERIES)
-    programs = need(made.compiled(Path("hurry")).deployment).programs
+    programs = made.compiled(Path("hurry")).deployment.programs
     assert [len(program.operators) for program in programs if program.engine == "dataframe"] == [2] * width
 
 

@@ -116,7 +116,7 @@ def raised(case: dict[str, Any], path: Path, monkeypatch: pytest.MonkeyPatch) ->
             compilation = with_columns_of_queries(wanted)
     except ApplicationError as error:
         return error.diagnostics
-    return (*compilation.diagnostics, *check_parameters(compilation))
+    return (*compilation.diagnostics, *check_parameters(compilation.progress))
 
 
 def test_every_code_has_a_case_and_every_case_a_code():

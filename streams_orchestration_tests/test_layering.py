@@ -321,7 +321,6 @@ def test_compiling_loads_nothing_heavy_whether_parameters_are_right_or_wrong(tmp
     commands = [(["compile", str(spec)], status) for spec, status in zip(specs, statuses, strict=True)]
     check_commands(commands, {*HEAVY, "networkx"})
     compilation = compile_spec(specs[-1])
-    assert compilation.deployment is not None
     assert not compilation.deployment.refusal, "the programs of the PEs are made, too"
 
 

@@ -129,7 +129,7 @@ def test_a_mutated_spec_compiles_or_is_refused(batch: int, tmp_path: Path) -> No
             assert any(diagnostic.severity == "error" and diagnostic.message for diagnostic in error.diagnostics)
         else:
             plan_document(compilation)
-            check_parameters(compilation)
+            check_parameters(compilation.progress)
     assert 0 < refused < EDITS, "the edits are neither all harmless nor all fatal"
 
 

@@ -17,7 +17,7 @@ import yaml
 from streams_orchestration.cli import main
 from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.implementation import import_operator
@@ -109,7 +109,7 @@ def written(directory: Path, graph: list[dict[str, Any]]) -> Path:
     return path
 
 
-def of_dagster(compilation: Compilation) -> list[str]:
+def of_dagster(compilation: PlannedCompilation) -> list[str]:
     """Return the texts that Dagster shows of the assets, and the text of `streams lineage`."""
     lineage = lineage_graph(compilation)
     assets = [str((asset.metadata, asset.description, asset.tags, asset.kinds)) for asset in external_assets(lineage)]
@@ -141,7 +141,7 @@ def test_a_secret_that_is_named_is_in_nothing_that_is_shown_or_stored(
     ]
     path = written(tmp_path, graph)
     compilation = compile_spec(path)
-    assert [str(finding) for finding in check_operators(compilation)] == []
+    assert [str(finding) for finding in check_operators(compilation.progress)] == []
     home = Home(tmp_path / "home")
     write_wanted(home, deployable(compilation))
     commands = [
@@ -165,7 +165,7 @@ def test_a_secret_that_is_named_is_in_nothing_that_is_shown_or_stored(
 def test_a_secret_that_is_written_out_is_refused_and_not_repeated(tmp_path: Path, kind: str, place: tuple[str, ...]):
     path = written(tmp_path, graph_of(kind, with_secrets(PARAMETERS[kind], SECRET, place)))
     compilation = compile_spec(path)
-    findings = [str(finding) for finding in check_operators(compilation)]
+    findings = [str(finding) for finding in check_operators(compilation.progress)]
     assert findings
     for text in (*findings, *of_dagster(compilation), *map(str, compilation.diagnostics)):
         assert SECRET not in text

@@ -36,7 +36,7 @@ from streams_orchestration.builder.reading import read_into
 from streams_orchestration.builder.schemas import SchemaLike
 from streams_orchestration.builder.streams import Input, Invoked, Outputs, Stream, parallel, ports_of, source
 from streams_orchestration.builder.values import Use
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.drawing.drawing import draw_svg
 from streams_orchestration.compiler.options import Options
@@ -337,7 +337,7 @@ class Application(Declarations):
         signature = STANDARD.get(node.operator)
         return signature is not None and not signature.least_outputs and signature.most_outputs is not None
 
-    def compile(self, options: Options | None = None) -> Compilation:
+    def compile(self, options: Options | None = None) -> PlannedCompilation:
         """Run all stages of the compiler on `model()`.
 
         Raises:
@@ -370,7 +370,7 @@ class Application(Declarations):
 
     def graph(self, options: Options | None = None) -> Drawing:
         """Compile the application and return its graph as a picture, which notebooks show; errors as of `compile`."""
-        return Drawing(draw_svg(self.compile(options)))
+        return Drawing(draw_svg(self.compile(options).progress))
 
     def _repr_html_(self) -> str:
         try:

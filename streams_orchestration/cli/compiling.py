@@ -14,7 +14,7 @@ from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.checking.checked import checked, with_findings_of_parameters
 from streams_orchestration.compiler.checking.left_out import left_out
-from streams_orchestration.compiler.compilation import Compilation, CompileError
+from streams_orchestration.compiler.compilation import CompileError, PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_read, compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import compile_error_document, plan_text
@@ -49,7 +49,7 @@ def compile_application(spec: Path, options: Options, format_: str, output: Path
     return 0
 
 
-def compiled_with_checked_parameters(read: ReadSpec, options: Options) -> Compilation:
+def compiled_with_checked_parameters(read: ReadSpec, options: Options) -> PlannedCompilation:
     """Compile a spec, and check the parameters of its standard operators.
 
     Raises:
@@ -61,7 +61,7 @@ def compiled_with_checked_parameters(read: ReadSpec, options: Options) -> Compil
         raise with_findings_of_parameters(error) from error
 
 
-def compiled_and_reported(read: ReadSpec, options: Options) -> Compilation:
+def compiled_and_reported(read: ReadSpec, options: Options) -> PlannedCompilation:
     """Compile and check a spec as `compiled_with_checked_parameters` does, and print warnings to standard error.
 
     Raises:
@@ -72,7 +72,7 @@ def compiled_and_reported(read: ReadSpec, options: Options) -> Compilation:
     return compilation
 
 
-def as_it_runs(compilation: Compilation) -> Compilation:
+def as_it_runs(compilation: PlannedCompilation) -> PlannedCompilation:
     """Return the compilation with the PE numbers of the deployed application, as `streams status` shows them.
 
     The result also has the columns of queries that Spark found at the deployment. If the application is not deployed,
@@ -87,7 +87,7 @@ def as_it_runs(compilation: Compilation) -> Compilation:
     return compilation if deployed is None else as_deployed(compilation, deployed).with_columns_of(deployed)
 
 
-def compiled_unchecked(read: ReadSpec, options: Options) -> Compilation:
+def compiled_unchecked(read: ReadSpec, options: Options) -> PlannedCompilation:
     """Compile a spec without the checks that operators make themselves, since these load the operators' code.
 
     The application's name is noted for the command's JSON document.

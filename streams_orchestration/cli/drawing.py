@@ -42,7 +42,7 @@ def graph(spec: Path, options: Options, format_: str | None, output: Path | None
 
         write_output(draw_html(compilation), output)
     else:
-        write_output(draw_svg(compilation) if form == "svg" else draw_text(compilation), output)
+        write_output((draw_svg if form == "svg" else draw_text)(compilation.progress), output)
 
 
 def lineage(application: str, part: str, options: Options, format_: str, output: Path | None) -> None:

@@ -12,7 +12,7 @@ import dagster as dg
 from sqlalchemy.exc import DBAPIError
 
 from streams_orchestration.cli.messages import note
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.orchestration.artifacts import SPEC, StageMissingError
 from streams_orchestration.orchestration.asset_keys import KEYS, AssetKeys
 from streams_orchestration.orchestration.definition_names import job_name
@@ -56,7 +56,7 @@ class Jobs:
         keys.use(self._application, resource_of(self._home).artifacts.get(self._application, KEYS) or {})
         return keys
 
-    def record_deployment(self, spec: Path, compilation: Compilation) -> None:
+    def record_deployment(self, spec: Path, compilation: PlannedCompilation) -> None:
         """Record a deployment in Dagster: store the compiled stages, wait for heartbeats, and change nothing else."""
         source = ApplicationSource(self._application, spec.absolute(), compilation.options)
         resource = resource_of(self._home)

@@ -7,14 +7,13 @@ from rich.table import Table
 from rich.text import Text
 
 from streams_orchestration.compiler.brief import plural, short_list
-from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.deployment_plan import DeploymentPlan
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.logical_graph import ParallelRegion
 from streams_orchestration.compiler.stage_results import ConsistentRegion
 from streams_orchestration.model.secrets import without_secrets
 
 
-def summary(compilation: Compilation) -> RenderableType:
+def summary(compilation: PlannedCompilation) -> RenderableType:
     """Return the compiler's decisions as compact, coloured tables; empty tables are left out."""
     parts: list[RenderableType] = [_head(compilation)]
     tables = _parallel, _consistent, _pes, _networks, _queues, _units, _sinks
@@ -24,7 +23,7 @@ def summary(compilation: Compilation) -> RenderableType:
     return Group(*parts, "", _copies(compilation))
 
 
-def _head(compilation: Compilation) -> Text:
+def _head(compilation: PlannedCompilation) -> Text:
     logical, physical, fusion = compilation.logical, compilation.physical, compilation.fusion
     hosts = len({pe.host for pe in fusion.pes})
     head = Text.assemble((logical.application, "bold"))
@@ -50,7 +49,7 @@ def _table(title: str, *columns: str) -> Table:
     return table
 
 
-def _parallel(compilation: Compilation) -> Table:
+def _parallel(compilation: PlannedCompilation) -> Table:
     table = _table("Parallel regions", "region", "width", "routing")
     for region in compilation.logical.regions:
         table.add_row(region.name, str(region.width), _routing(region))
@@ -65,7 +64,7 @@ def _routing(region: ParallelRegion) -> str:
     return "; ".join(ways) or "roundRobin"
 
 
-def _consistent(compilation: Compilation) -> Table:
+def _consistent(compilation: PlannedCompilation) -> Table:
     table = _table("Consistent regions", "region", "trigger", "starts", "operators")
     names = [operator.name for operator in compilation.physical.operators]
     for region in compilation.regions.expanded:
@@ -78,7 +77,7 @@ def _trigger(region: ConsistentRegion) -> str:
     return f"every {region.period:g} s" if region.period is not None else "by the start operator"
 
 
-def _pes(compilation: Compilation) -> Table:
+def _pes(compilation: PlannedCompilation) -> Table:
     parted = any(pe.origin >= 0 for pe in compilation.fusion.pes)
     came = ("was", "machine") if parted else ()
     table = _table("Processing elements", "PE", *came, "host", "region", "in", "out", "operators")
@@ -97,7 +96,7 @@ def _pes(compilation: Compilation) -> Table:
     return table
 
 
-def _networks(compilation: Compilation) -> Table:
+def _networks(compilation: PlannedCompilation) -> Table:
     table = _table("Networks", "from", "port", "sent by", "received by", "for")
     names = [operator.name for operator in compilation.physical.operators]
     for network in compilation.fusion.networks:
@@ -108,7 +107,7 @@ def _networks(compilation: Compilation) -> Table:
     return table
 
 
-def _queues(compilation: Compilation) -> Table:
+def _queues(compilation: PlannedCompilation) -> Table:
     table = _table("Queues", "before", "port", "size", "when full", "from")
     names = [operator.name for operator in compilation.physical.operators]
     grouped: dict[tuple[int, int, str, bool], list[str]] = {}
@@ -121,23 +120,23 @@ def _queues(compilation: Compilation) -> Table:
     return table
 
 
-def _units(compilation: Compilation) -> Table:
+def _units(compilation: PlannedCompilation) -> Table:
     table = _table("Units of recovery", "unit", "PEs", "tasks")
-    plan = compilation.deployment or DeploymentPlan()
+    plan = compilation.deployment
     tasks = {program.pe: len(program.tasks) for program in plan.programs}
     for unit in plan.units:
         table.add_row(unit.name, short_list(map(str, unit.pes), 76), str(sum(tasks[pe] for pe in unit.pes)))
     return table
 
 
-def _sinks(compilation: Compilation) -> Table:
+def _sinks(compilation: PlannedCompilation) -> Table:
     table = _table("Sinks", "operator", "kind", "goes to")
-    for sink in (compilation.deployment or DeploymentPlan()).sinks:
+    for sink in compilation.deployment.sinks:
         table.add_row(sink.operator, sink.kind, sink.address or "-")
     return table
 
 
-def _copies(compilation: Compilation) -> Text:
+def _copies(compilation: PlannedCompilation) -> Text:
     copies = compilation.copies
     made = copies.sender_copies + copies.enqueue_copies
     text = Text.assemble(("Copies", "bold cyan"), f"  {made} made")

@@ -1,10 +1,10 @@
-"""The results of the stages for one application, complete (`Compilation`) or so far (`Progress`)."""
+"""The results of the stages for one application: so far (`Progress`), or of all stages (`Compilation`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self, TypeVar
 
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.logical_graph import LogicalGraph
@@ -12,15 +12,70 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.query_columns import QueryColumns, is_same_query
 from streams_orchestration.compiler.stage_results import CopyPlan, EventTimeMap, FusionPlan, RegionMap, ThreadPlan
-from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """The application and the results of the stages so far, by their types: `done[FusionPlan]`."""
+
+    options: Options
+    results: Mapping[type, Any] = field(default_factory=dict[type, Any])
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def __getitem__(self, kind: type[Result]) -> Result:
+        """Return the result of this type.
+
+        Raises:
+            ValueError: its stage has not run.
+        """
+        if kind not in self.results:
+            message = f"a stage of the compiler was computed before a stage whose result it reads: {kind.__name__}"
+            raise ValueError(message)
+        return self.results[kind]
+
+    def get(self, kind: type[Result]) -> Result | None:
+        """Return the result of this type; None if its stage has not run."""
+        return self.results.get(kind)
+
+    def with_result(self, result: object) -> Progress:
+        """Return the results with one added, or replaced if there was one of its type."""
+        return replace(self, results={**self.results, type(result): result})
+
+    @property
+    def compilation(self) -> Compilation:
+        """The compilation without a deployment plan.
+
+        Raises:
+            ValueError: a stage other than the deployment stage has not run.
+        """
+        return Compilation(
+            logical=self[LogicalGraph],
+            physical=self[PhysicalGraph],
+            regions=self[RegionMap],
+            event_time=self[EventTimeMap],
+            fusion=self[FusionPlan],
+            threads=self[ThreadPlan],
+            copies=self[CopyPlan],
+            options=self.options,
+            diagnostics=self.diagnostics,
+        )
+
+    @property
+    def planned(self) -> PlannedCompilation:
+        """The compilation with its deployment plan.
+
+        Raises:
+            ValueError: a stage has not run.
+        """
+        return self.compilation.with_plan(self[DeploymentPlan])
+
+
+@dataclass(frozen=True)
 class Compilation:
-    """The result of every stage for one application, and the warnings."""
+    """The results of all stages but the last, for one application, and the warnings. It is stored with a deployment."""
 
     logical: LogicalGraph
     physical: PhysicalGraph
@@ -31,21 +86,22 @@ class Compilation:
     copies: CopyPlan
     options: Options
     diagnostics: tuple[Diagnostic, ...] = ()
-    deployment: DeploymentPlan | None = None
-    """The deployment plan; None until the last stage has run."""
     query_columns: tuple[QueryColumns, ...] = ()
     """The columns of operators that are Spark queries; empty until Spark analyses them for a deployment."""
 
     @property
-    def plan(self) -> DeploymentPlan:
-        """The deployment plan.
+    def progress(self) -> Progress:
+        """The same results by their types, for functions that take the results of any number of stages."""
+        results = self.logical, self.physical, self.regions, self.event_time, self.fusion, self.threads, self.copies
+        return Progress(self.options, {type(each): each for each in results}, self.diagnostics)
 
-        Raises:
-            ValueError: the last stage has not run.
-        """
-        return need(self.deployment)
+    def with_plan(self, deployment: DeploymentPlan) -> PlannedCompilation:
+        """Return the compilation with a deployment plan."""
+        return PlannedCompilation(
+            **{each.name: getattr(self, each.name) for each in fields(Compilation)}, deployment=deployment
+        )
 
-    def with_columns_of(self, deployed: Compilation) -> Compilation:
+    def with_columns_of(self, deployed: Compilation) -> Self:
         """Return the compilation with the query columns of an earlier one, for Spark queries that are unchanged.
 
         All other queries have no columns afterwards.
@@ -59,46 +115,16 @@ class Compilation:
         return replace(self, query_columns=tuple(each for each in deployed.query_columns if each.operator in same))
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The results of the stages so far; None for each stage that has not run."""
+@dataclass(frozen=True, kw_only=True)
+class PlannedCompilation(Compilation):
+    """The results of all stages."""
 
-    options: Options
-    application: Application | None = None
-    """The input of the first stage."""
-    logical: LogicalGraph | None = None
-    physical: PhysicalGraph | None = None
-    regions: RegionMap | None = None
-    event_time: EventTimeMap | None = None
-    fusion: FusionPlan | None = None
-    threads: ThreadPlan | None = None
-    copies: CopyPlan | None = None
-    deployment: DeploymentPlan | None = None
-    diagnostics: tuple[Diagnostic, ...] = ()
+    deployment: DeploymentPlan
 
     @property
-    def compilation(self) -> Compilation:
-        """The compilation, with the deployment plan if it exists.
-
-        Raises:
-            ValueError: a stage other than the deployment stage has not run.
-        """
-        return Compilation(
-            logical=need(self.logical),
-            physical=need(self.physical),
-            regions=need(self.regions),
-            event_time=need(self.event_time),
-            fusion=need(self.fusion),
-            threads=need(self.threads),
-            copies=need(self.copies),
-            options=self.options,
-            diagnostics=self.diagnostics,
-            deployment=self.deployment,
-        )
-
-
-Stages = Progress | Compilation
-"""The results of some stages or of all."""
+    def progress(self) -> Progress:
+        """The same results by their types."""
+        return super().progress.with_result(self.deployment)
 
 
 class CompileError(ApplicationError):
@@ -110,15 +136,3 @@ class CompileError(ApplicationError):
     def __init__(self, diagnostics: Iterable[Diagnostic], done: Progress) -> None:
         super().__init__(diagnostics)
         self.done = done
-
-
-def need(result: Result | None) -> Result:
-    """Return the result of an earlier stage.
-
-    Raises:
-        ValueError: that stage has not run.
-    """
-    if result is None:
-        message = "a stage of the compiler was computed before a stage whose result it reads"
-        raise ValueError(message)
-    return result

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from streams_orchestration.compiler.compilation import Compilation, CompileError, Progress
+from streams_orchestration.compiler.compilation import Compilation, CompileError, PlannedCompilation, Progress
 from streams_orchestration.compiler.misleading import ALL, in_doubt, misled, trusted
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.reading import ReadSpec, read_application
 from streams_orchestration.compiler.stage import Stage
-from streams_orchestration.compiler.stages import STAGES
+from streams_orchestration.compiler.stages import STAGES, WITHOUT_DEPLOYMENT
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.collector import uncollected
 from streams_orchestration.model.declarations import check_declarations
@@ -19,37 +19,44 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.model.scopes import check_names
 
 
-def compile_application(application: Application, options: Options | None = None) -> Compilation:
+def compile_application(application: Application, options: Options | None = None) -> PlannedCompilation:
     """Run all stages, by default with the default options.
 
     Raises:
         ApplicationError: the application has errors; every stage that could still be run has reported its errors.
     """
     checked = [*check_names(application), *check_declarations(application)]
-    return _compile(application, options or Options(), tuple(dict.fromkeys(checked)), STAGES)
+    return _compile(application, options or Options(), tuple(dict.fromkeys(checked)), STAGES).planned
 
 
-def compile_spec(path: str | Path, options: Options | None = None, stages: tuple[Stage, ...] = STAGES) -> Compilation:
+def compile_spec(path: str | Path, options: Options | None = None) -> PlannedCompilation:
     """Read a spec and run all stages, so that errors of the text and of the graph are reported together.
 
     Raises:
         ApplicationError: the spec cannot be read, or has errors.
     """
-    return compile_read(read_application(path), options, stages)
+    return compile_read(read_application(path), options)
 
 
-def compile_read(read: ReadSpec, options: Options | None = None, stages: tuple[Stage, ...] = STAGES) -> Compilation:
-    """Compile a spec that was read already, by default with the default options and all stages; see `compile_spec`.
+def compile_read(read: ReadSpec, options: Options | None = None) -> PlannedCompilation:
+    """Compile a spec that was read already, by default with the default options; see `compile_spec`.
 
     Raises:
         ApplicationError: the spec could not be read, or has errors.
     """
-    if read.application is None:
-        raise ApplicationError(read.diagnostics)
-    return _compile(read.application, options or Options(), read.diagnostics, stages)
+    return _compile(read.application, options or Options(), read.diagnostics, STAGES).planned
 
 
-def compile_again(compilation: Compilation) -> Compilation:
+def compile_without_plan(read: ReadSpec, options: Options) -> Compilation:
+    """Compile a spec that was read already, without the deployment stage, which imports the operators' code.
+
+    Raises:
+        ApplicationError: the spec could not be read, or has errors.
+    """
+    return _compile(read.application, options, read.diagnostics, WITHOUT_DEPLOYMENT).compilation
+
+
+def compile_again(compilation: Compilation) -> PlannedCompilation:
     """Run all stages after the logical graph again.
 
     A compilation that was read from a store gets a deployment plan and the numbers of a fresh compilation this way. It
@@ -58,14 +65,14 @@ def compile_again(compilation: Compilation) -> Compilation:
     Raises:
         ApplicationError: this version of the product finds errors in it.
     """
-    done = Progress(compilation.options, logical=compilation.logical)
+    done = Progress(compilation.options).with_result(compilation.logical)
     diagnostics: list[Diagnostic] = []
     for stage in STAGES[1:]:
         done, more = compute(stage, done)
         diagnostics += more
         if errors_of(more):
             raise CompileError(in_order(diagnostics), done)
-    return replace(done, diagnostics=in_order(diagnostics)).compilation
+    return replace(done, diagnostics=in_order(diagnostics)).planned
 
 
 def compute(stage: Stage, done: Progress) -> tuple[Progress, list[Diagnostic]]:
@@ -75,35 +82,39 @@ def compute(stage: Stage, done: Progress) -> tuple[Progress, list[Diagnostic]]:
         ValueError: a stage whose result it reads has not run.
     """
     result, diagnostics = stage.compute(done)
-    return replace(done, **{stage.field: result}), [replace(each, stage=stage.name) for each in diagnostics]
+    return done.with_result(result), [replace(each, stage=stage.name) for each in diagnostics]
 
 
-def broken_conditions(compilation: Compilation) -> str | None:
+def broken_conditions(compilation: PlannedCompilation) -> str | None:
     """Return a message about the conditions that results of stages do not meet; None if all are met."""
-    broken = [f"{stage.name}: {each}" for stage in STAGES for each in stage.invariant(compilation)]
+    done = compilation.progress
+    broken = [f"{stage.name}: {each}" for stage in STAGES for each in stage.invariant(done)]
     return f"a compiled stage did not pass its check, which is a bug: {'; '.join(broken)}" if broken else None
 
 
 @uncollected()
 def _compile(
-    application: Application, options: Options, checked: Sequence[Diagnostic], stages: tuple[Stage, ...]
-) -> Compilation:
+    application: Application | None, options: Options, checked: Sequence[Diagnostic], stages: tuple[Stage, ...]
+) -> Progress:
     """Run the stages, and drop findings that could be mere effects of an error.
 
     Stop as soon as an error makes the findings of all remaining stages doubtful.
 
     Args:
-        application: the application, without the parts in error.
+        application: the application, without the parts in error; None if it could not be read.
         options: the options of the compiler.
         checked: the errors and warnings on its text, names and declarations.
         stages: the stages to run.
 
     Raises:
         CompileError: a stage has found an error.
+        ApplicationError: the application could not be read.
     """
+    if application is None:
+        raise ApplicationError(checked)
     diagnostics = list(checked)
     wrong = misled(checked)
-    done = Progress(options, application)
+    done = Progress(options).with_result(application)
     for number, stage in enumerate(stages):
         errors = bool(errors_of(diagnostics))
         if errors and all(in_doubt(later.subject, wrong, errors=errors) for later in stages[number:]):
@@ -114,4 +125,4 @@ def _compile(
             wrong = ALL
     if errors_of(diagnostics):
         raise CompileError(in_order(diagnostics), done)
-    return replace(done, diagnostics=in_order(diagnostics)).compilation
+    return replace(done, diagnostics=in_order(diagnostics))

@@ -20,9 +20,12 @@ def prepare(type_: type[Any]) -> None:
     _adapter(type_)
 
 
-def dump(value: object) -> bytes:
-    """Return a graph, a plan or a whole compilation as JSON; `load` restores an equal one."""
-    return _adapter(type(value)).dump_json(value)
+def dump(value: object, type_: type[Any] | None = None) -> bytes:
+    """Return a graph, a plan or a whole compilation as JSON; `load` restores an equal one.
+
+    With a type, a value of a subclass is written as one of this type, without the fields of the subclass.
+    """
+    return _adapter(type_ or type(value)).dump_json(value)
 
 
 def load(type_: type[Stage], content: bytes | str) -> Stage:

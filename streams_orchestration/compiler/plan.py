@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator
 
-from streams_orchestration.compiler.compilation import Compilation, Stages
+from streams_orchestration.compiler.compilation import Compilation, Progress
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.sections import tables
 from streams_orchestration.compiler.sections.terms import Document, Section, Terms
 from streams_orchestration.compiler.stage import Stage
@@ -19,7 +20,7 @@ _SECTIONS = tuple(sorted(STAGES, key=lambda stage: stage.place))
 
 
 def plan_document(compilation: Compilation) -> Document:
-    """Return the whole plan as a document."""
+    """Return the plan as a document; the section of the deployment plan is left out if there is no such plan."""
     return tables.document_of(_plan(compilation))
 
 
@@ -33,13 +34,14 @@ def plan_text(compilation: Compilation) -> Iterator[str]:
 
 
 def _plan(compilation: Compilation) -> Section:
-    terms = Terms(compilation.physical)
+    done, terms = compilation.progress, Terms(compilation.physical)
+    computed = (stage for stage in _SECTIONS if done.get(stage.result) is not None)
     return {
         "planVersion": PLAN_VERSION,
         "application": compilation.logical.application,
         **({} if (zone := compilation.logical.time_zone) == "UTC" else {"timeZone": zone}),
         "submission": dict(sorted(compilation.logical.submission.items())),
-        **{stage.key: part for stage in _SECTIONS if (part := stage.section(compilation, terms)) is not None},
+        **{stage.key: part for stage in computed if (part := stage.section(done, terms)) is not None},
         "diagnostics": [diagnostic.document() for diagnostic in compilation.diagnostics],
     }
 
@@ -55,6 +57,6 @@ def compile_error_document(application_name: str, diagnostics: Iterable[Diagnost
     }
 
 
-def section(stage: Stage, stages: Stages) -> Document | None:
+def section(stage: Stage, done: Progress) -> Document | None:
     """Return the section of a stage in the plan document; None if it has none. Later stages need not have run."""
-    return tables.document_of(stage.section(stages, Terms(stages.physical)))
+    return tables.document_of(stage.section(done, Terms(done.get(PhysicalGraph))))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streams_orchestration.compiler.compilation import Progress, Stages
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.misleading import Subject
 from streams_orchestration.compiler.sections.terms import Document, Section, Terms
 from streams_orchestration.model.diagnostics import Diagnostic
@@ -38,9 +38,8 @@ class Stage:
     """A stage: the function that computes one result from earlier results, and the checks and views of its result."""
 
     name: str
-    field: str
-    """The field of the stage's result in `Progress` and `Compilation`."""
-    result: type
+    result: type[Any]
+    """The type of the stage's result, by which `Progress` holds it."""
     inputs: tuple[str, ...]
     """Names of the stages whose results this stage reads; the first stage reads the application."""
     description: str
@@ -48,15 +47,15 @@ class Stage:
     """The function from the results of the stages in `inputs` to the result and the findings."""
     subject: Subject | None
     """The subject of the findings; None for a stage without findings, which runs only if there are no errors."""
-    invariant: Callable[[Stages], Iterator[str]]
+    invariant: Callable[[Progress], Iterator[str]]
     """The check of the result against the inputs. It yields a sentence for each contradiction, which is a bug of the
     compiler. Its name, and the first line of its docstring, are shown to users as the name of the condition."""
-    summary: Callable[[Stages], Summary]
+    summary: Callable[[Progress], Summary]
     key: str
     """The key of the stage's section in the plan document."""
     place: int
     """The position of the stage's section in the plan document."""
-    section: Callable[[Stages, Terms], Section | None]
+    section: Callable[[Progress, Terms], Section | None]
     """The function that makes the stage's section of the plan document; it returns None if the stage has no section."""
     empty: Document | None
     """The stage's section in the plan document of an application with errors; None for no section."""

@@ -55,7 +55,8 @@ The application reads values of sensors, scales them in two parallel channels, a
 {spec}```
 
 `before(STAGE)` returns the results of all stages before one, for this application and the options `--fusion manual
---pes 2`. Each stage's value, such as `LOGICAL_STAGE`, has the function `compute`, which the section calls.
+--pes 2`. They are read by their types: `done[PhysicalGraph]`. Each stage's value, such as `LOGICAL_STAGE`, has the
+function `compute`, which the section calls.
 
 This page is written by `make docs` from the modules `stage` below `streams_orchestration/compiler`; edit those.
 """
@@ -70,7 +71,7 @@ _TAIL = """\
 
 def before(name: str) -> Progress:
     """Return the results of the stages before the named one, or else of all, for the application of the tour."""
-    done = Progress(OPTIONS, application_from_mapping(yaml.safe_load(SPEC)))
+    done = Progress(OPTIONS).with_result(application_from_mapping(yaml.safe_load(SPEC)))
     for stage in STAGES:
         if stage.name == name:
             break

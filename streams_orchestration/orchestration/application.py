@@ -13,11 +13,11 @@ import dagster as dg
 import networkx as nx
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.compiling import compile_without_plan
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.compiler.stage import DEPLOYMENT
-from streams_orchestration.compiler.stages import STAGES, WITHOUT_DEPLOYMENT
+from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageMissingError
@@ -344,4 +344,6 @@ def _known_compilation(source: ApplicationSource, store: ArtifactStore) -> Compi
         options = store.options(source.name)
     except StageMissingError:
         options = source.defaults
-    return compile_spec(source.spec, options, WITHOUT_DEPLOYMENT)  # no code of the user runs where assets are defined
+    return compile_without_plan(
+        read_application(source.spec), options
+    )  # no code of the user runs where assets are defined

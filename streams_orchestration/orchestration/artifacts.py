@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from streams_orchestration.compiler import documents
-from streams_orchestration.compiler.compilation import Compilation, Progress
+from streams_orchestration.compiler.compilation import PlannedCompilation, Progress
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.compiler.stages import BY_NAME
@@ -174,21 +174,16 @@ class ArtifactStore:
             StageMissingError: one of the stages was not compiled, or cannot be read.
         """
         read = {stage: self.read(application, stage) for stage in stages}
-        first = read[LOGICAL].result
         with self._readable(application, LOGICAL):
-            progress = Progress(
-                options=documents.load(Options, _bytes(first["options"])),
-                logical=cast("Any", documents.load(BY_NAME[LOGICAL].result, _bytes(first["graph"]))),
-                diagnostics=tuple(d for document in read.values() for d in document.diagnostics),
-            )
-        results = dict[str, Any]()
+            options = documents.load(Options, _bytes(read[LOGICAL].result["options"]))
+        progress = Progress(options, diagnostics=tuple(d for document in read.values() for d in document.diagnostics))
         for stage, document in read.items():
-            if stage != LOGICAL:
-                with self._readable(application, stage):
-                    results[BY_NAME[stage].field] = documents.load(BY_NAME[stage].result, _bytes(document.result))
-        return replace(progress, **results), {stage: document.data_version for stage, document in read.items()}
+            with self._readable(application, stage):
+                result = document.result["graph"] if stage == LOGICAL else document.result
+                progress = progress.with_result(documents.load(BY_NAME[stage].result, _bytes(result)))
+        return progress, {stage: document.data_version for stage, document in read.items()}
 
-    def compilation(self, application: str) -> Compilation:
+    def compilation(self, application: str) -> PlannedCompilation:
         """Return the whole compilation, after a check that all stages belong together.
 
         A spec whose file is gone counts as unchanged.
@@ -224,7 +219,7 @@ class ArtifactStore:
         progress, _ = self.progress(application, tuple(BY_NAME))
         if errors_of(progress.diagnostics):
             raise ApplicationError(progress.diagnostics)
-        return progress.compilation
+        return progress.planned
 
 
 def plain(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.redeployment.outcome import Redeployment
 
 
-def deploy_compiled(home: api.Home, compilation: Compilation, request: api.Request) -> api.BroughtUp:
+def deploy_compiled(home: api.Home, compilation: PlannedCompilation, request: api.Request) -> api.BroughtUp:
     """Write a compiled application to the catalog as the one to run under its name; see `write_wanted`.
 
     Its hosts are started by a step of their own, which is retried by itself: a repeated request could start over twice.
@@ -46,7 +46,7 @@ def restore_previous(home: api.Home, application: str, request: api.Revert) -> R
     )
 
 
-def preview_compiled(home: api.Home, compilation: Compilation) -> Redeployment:
+def preview_compiled(home: api.Home, compilation: PlannedCompilation) -> Redeployment:
     """Preview a redeploy. Stored states are read only if the plans alone lead to a refusal.
 
     Raises:
@@ -117,7 +117,7 @@ def deployed_fusion(home: api.Home, application: str, physical: PhysicalGraph) -
     return deployed.fusion if deployed is not None and deployed.physical == physical else None
 
 
-def _deployable(compilation: Compilation) -> Deployable:
+def _deployable(compilation: PlannedCompilation) -> Deployable:
     """Check that the compilation can run here, and return it as deployable.
 
     The check is imported here, since it loads all operators.

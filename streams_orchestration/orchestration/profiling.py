@@ -14,12 +14,15 @@ from typing import Any, Literal
 import dagster as dg
 from pydantic import Field
 
-from streams_orchestration.compiler.compilation import Progress, need
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.compiling import compute
 from streams_orchestration.compiler.fusion.rewriting import decouple
 from streams_orchestration.compiler.fusion.stage import FUSION_STAGE
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.profiles.costs import measured_costs
 from streams_orchestration.compiler.stage import LOGICAL, PARALLEL, REGIONS
+from streams_orchestration.compiler.stage_results import FusionPlan, RegionMap
 from streams_orchestration.model.assignment_document import assignment_from_mapping
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.profile import Profile
@@ -155,7 +158,7 @@ def _decide(
     store = streams.artifacts
     profile = _stored_profile(store, application)
     done = _undecoupled(store, application)
-    plan = need(done.logical), need(done.physical), need(done.fusion)
+    plan = done[LogicalGraph], done[PhysicalGraph], done[FusionPlan]
     try:
         costs, diagnostics = measured_costs(plan[0], plan[1], profile)
         decision = decision_of(
@@ -256,6 +259,6 @@ def _parted(done: Progress, document: Mapping[str, Any]) -> Progress:
     Raises:
         ApplicationError: the document is not a decision.
     """
-    plan = need(done.logical), need(done.physical), need(done.regions), need(done.fusion)
+    plan = done[LogicalGraph], done[PhysicalGraph], done[RegionMap], done[FusionPlan]
     parted, _ = decouple(*plan, replace(done.options, decoupling=assignment_from_mapping(document)))
-    return replace(done, fusion=parted)
+    return done.with_result(parted)

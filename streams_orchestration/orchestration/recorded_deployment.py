@@ -13,7 +13,7 @@ from typing import Any
 
 import dagster as dg
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.stage import DEPLOYMENT, Stage
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys, changed, own_key
@@ -34,7 +34,7 @@ from streams_orchestration.runtime import api
 
 
 def recorded_deployment(
-    source: ApplicationSource, compilation: Compilation, streams: StreamsResource, keys: AssetKeys
+    source: ApplicationSource, compilation: PlannedCompilation, streams: StreamsResource, keys: AssetKeys
 ) -> dg.Definitions:
     """Return the definitions whose redeploy job stores the compiled stages and waits until the deployed plan works."""
     name = source.name
@@ -53,7 +53,7 @@ def recorded_deployment(
 
 
 def _kept_stage(
-    source: ApplicationSource, stage: Stage, compilation: Compilation, spec: dg.AssetSpec
+    source: ApplicationSource, stage: Stage, compilation: PlannedCompilation, spec: dg.AssetSpec
 ) -> dg.AssetsDefinition:
     """Return the asset of a stage; it stores the stage's result from the command's compilation."""
 
@@ -64,7 +64,9 @@ def _kept_stage(
         inputs = {each: store.read(source.name, each).data_version for each in stage.inputs}
         names = (stage.name,) if stage.inputs else (stage.name, "")
         diagnostics = [each for each in compilation.diagnostics if each.stage in names]
-        kept = keep_stage(source, stage, store, compilation, diagnostics, inputs or spec_version(source), deployed)
+        kept = keep_stage(
+            source, stage, store, compilation.progress, diagnostics, inputs or spec_version(source), deployed
+        )
         yield from results_of(kept, spec.key, stage)
 
     return keep

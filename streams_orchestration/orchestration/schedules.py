@@ -8,11 +8,10 @@ from zlib import crc32
 import dagster as dg
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.compiling import compile_read
+from streams_orchestration.compiler.compiling import compile_without_plan
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.compiler.redeployment.kept_options import fit
-from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.definition_names import Verb, job_name
@@ -208,7 +207,7 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Ho
     spec = in_time(source.spec, lambda: read_application(source.spec))
     fitted = fit(spec, deployed_or_compiled_options(home, source.name, store, source.defaults))
     try:
-        wanted = compile_read(spec, fitted.options, WITHOUT_DEPLOYMENT)
+        wanted = compile_without_plan(spec, fitted.options)
     except ApplicationError:
         return None
     plan = fingerprint(wanted)

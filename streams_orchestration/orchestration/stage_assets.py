@@ -10,13 +10,13 @@ import dagster as dg
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.checking.deployable import findings_here
-from streams_orchestration.compiler.compilation import Compilation, Progress, Stages
+from streams_orchestration.compiler.compilation import Compilation, Progress
 from streams_orchestration.compiler.compiling import compute
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import section
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.compiler.redeployment.kept_options import fit
-from streams_orchestration.compiler.redeployment.numbered import as_deployed
+from streams_orchestration.compiler.redeployment.numbered import stages_as_deployed
 from streams_orchestration.compiler.stage import DEPLOYMENT, Stage
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
 from streams_orchestration.model.python_file import file_of
@@ -158,7 +158,7 @@ def keep_stage(
     source: ApplicationSource,
     stage: Stage,
     store: ArtifactStore,
-    done: Stages,
+    done: Progress,
     diagnostics: Sequence[Diagnostic],
     inputs: Mapping[str, str],
     deployed: Compilation | None,
@@ -174,7 +174,7 @@ def keep_stage(
         inputs: the data versions of the inputs from which the stage was computed.
         deployed: the deployed plan, whose PE numbers the metadata shows; None if nothing is deployed.
     """
-    result = plain(getattr(done, stage.field))
+    result = plain(done[stage.result])
     if not stage.inputs:
         result = {"options": plain(done.options), "graph": result}
     violations = () if errors_of(diagnostics) else tuple(stage.invariant(done))
@@ -189,7 +189,7 @@ def keep_stage(
         violations=violations,
     )
     path = store.write(document)
-    metadata = summarise(stage, as_deployed(done, deployed), path)
+    metadata = summarise(stage, stages_as_deployed(done, deployed), path)
     return StageResult(document.data_version, metadata, violations, tuple(diagnostics))
 
 
@@ -207,7 +207,7 @@ def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[s
     described = options.name or spec.name
     if described != source.name:
         raise OtherApplicationError(source, described)
-    return Progress(options, spec.application, diagnostics=spec.diagnostics), inputs
+    return Progress(options, diagnostics=spec.diagnostics).with_result(spec.application), inputs
 
 
 def spec_version(source: ApplicationSource) -> dict[str, str]:

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from streams_orchestration.compiler.compilation import Compilation, Progress, Stages, need
+from streams_orchestration.compiler.compilation import Compilation, Progress
 from streams_orchestration.compiler.drawing.drawing import draw_svg
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage import Stage, SummaryRows
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.diagnostics import Diagnostic
@@ -29,7 +30,7 @@ DESCRIPTION_WIDTH = 900.0
 Metadata = dict[str, dg.MetadataValue]
 
 
-def summarise(stage: Stage, done: Stages, path: Path) -> Metadata:
+def summarise(stage: Stage, done: Progress, path: Path) -> Metadata:
     """Return the metadata of a stage's materialization."""
     metadata = {f"streams/{name}": _value(each) for name, each in stage.summary(done).items()}
     metadata |= drawing(stage.name, done)
@@ -37,9 +38,9 @@ def summarise(stage: Stage, done: Stages, path: Path) -> Metadata:
     return metadata
 
 
-def drawing(title: str, done: Stages) -> Metadata:
+def drawing(title: str, done: Progress) -> Metadata:
     """Return metadata with a drawing of the stages compiled so far; nothing if the graph is too large."""
-    if _operators(done) > MOST_DRAWN:
+    if len((done.get(PhysicalGraph) or done[LogicalGraph]).operators) > MOST_DRAWN:
         return {}
     return {"streams/drawing": dg.MetadataValue.md(image(title, draw_svg(done)))}
 
@@ -50,11 +51,12 @@ def pictures(compilation: Compilation) -> dict[str, str]:
     The result is empty for a large application. Dagster shows an image in a description at once, but an image in
     metadata only after a click.
     """
-    if _operators(compilation) > MOST_DESCRIBED:
+    if len(compilation.physical.operators) > MOST_DESCRIBED:
         return {}
-    done, images = Progress(compilation.options), dict[str, str]()
+    whole, done, images = compilation.progress, Progress(compilation.options), dict[str, str]()
     for stage in STAGES:
-        done = replace(done, **{stage.field: getattr(compilation, stage.field)})
+        if (result := whole.get(stage.result)) is not None:
+            done = done.with_result(result)
         images[stage.name] = image(stage.name, draw_svg(done, DESCRIPTION_WIDTH))
     return images
 
@@ -62,10 +64,6 @@ def pictures(compilation: Compilation) -> dict[str, str]:
 def image(title: str, svg: str) -> str:
     """Return an SVG image in Markdown."""
     return f"![{title}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
-
-
-def _operators(done: Stages) -> int:
-    return len((done.physical or need(done.logical)).operators)
 
 
 def check_result(evaluation: dg.AssetCheckEvaluation) -> dg.AssetCheckResult:

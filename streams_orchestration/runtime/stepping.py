@@ -17,7 +17,7 @@ from sqlalchemy import select, update
 
 from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -67,7 +67,7 @@ class SteppedApplication:
     """
 
     home: Home
-    compilation: Compilation
+    compilation: PlannedCompilation
     source_limit: int = 1000
     """Approximate number of tuples that a source produces in a batch."""
     engine: Callable[[], Engine] | None = None

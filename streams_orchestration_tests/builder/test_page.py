@@ -11,7 +11,7 @@ import pytest
 
 from streams_orchestration.compiler.checking.checking import check_parameters
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,7 @@ def test_the_application_of_the_readme_can_run_here(tmp_path: Path):
     assert region.trigger == "periodic"
 
 
-def decided(compilation: Compilation) -> list[Any]:
+def decided(compilation: PlannedCompilation) -> list[Any]:
     """Return every operator's kind, ports, parameters, schema and PE, sorted, without its name."""
     pe_of = compilation.fusion.pe_of
     return sorted(
@@ -75,7 +75,7 @@ def test_its_test_passes_and_its_composite_compiles(tmp_path: Path):
 def test_its_error_is_the_one_that_comes(tmp_path: Path):
     path = tmp_path / "delays.py"
     path.write_text(FLIGHTS.replace("dep_delay IS NOT NULL", "dep_dely IS NOT NULL"), encoding="utf-8")
-    (error,) = [each for each in check_parameters(compile_spec(path)) if each.severity == "error"]
+    (error,) = [each for each in check_parameters(compile_spec(path).progress) if each.severity == "error"]
     assert str(error).removeprefix(f"{tmp_path}/") in " ".join(PAGE.split())
 
 

@@ -67,7 +67,7 @@ def test_a_fault_of_a_python_file_is_reported_with_its_line(case: str, tmp_path:
 def _checked(path: Path) -> None:
     from streams_orchestration.compiler.checking.checking import check_parameters
 
-    if errors := [each for each in check_parameters(compile_spec(path)) if each.severity == "error"]:
+    if errors := [each for each in check_parameters(compile_spec(path).progress) if each.severity == "error"]:
         raise ApplicationError(errors)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.options import Options
@@ -39,7 +39,7 @@ class Plans:
         self._shape, self._choose, self._hurry = shape, choose, hurry
         self._spec = place / f"{shape.name}-changed.yaml"
 
-    def another(self) -> Compilation:
+    def another(self) -> PlannedCompilation:
         """Return a plan with other widths, PEs, hosts and parameters."""
         for _ in range(TRIES):
             graph = _varied(self._shape.graph, self._choose, in_order=self._shape.in_order)
@@ -107,7 +107,7 @@ def _placed(graph: list[dict[str, Any]], choose: random.Random) -> list[dict[str
     return [{**each, "config": FAR} if each["name"] in apart else each for each in graph]
 
 
-def _decoupled(compilation: Compilation, spec: Path, choose: random.Random) -> Compilation:
+def _decoupled(compilation: PlannedCompilation, spec: Path, choose: random.Random) -> PlannedCompilation:
     """Return the plan with some operators of a PE moved to another machine, if that is allowed."""
     logical, physical, fusion = compilation.logical, compilation.physical, compilation.fusion
     shared = [pe.operators for pe in fusion.pes if len(pe.operators) > 1]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime.deployment.requests import REDEPLOY_TIMEOUT_SECONDS
 from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -60,7 +60,9 @@ def main(home: str, plan: str, place: str) -> None:
             redeploying.switch_over = waiting(place, redeploying.switch_over)
     try:
         done = locked.redeploy(
-            Home(Path(home)), deployable(load(Compilation, Path(plan).read_bytes())), within=REDEPLOY_TIMEOUT_SECONDS
+            Home(Path(home)),
+            deployable(load(PlannedCompilation, Path(plan).read_bytes())),
+            within=REDEPLOY_TIMEOUT_SECONDS,
         )
         reported = {"verdict": done.verdict, "seconds": done.measured_seconds}
     except (StreamsRuntimeError, OSError) as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
@@ -115,7 +115,7 @@ class Shape:
             for directory in sorted(home.results(self.name).iterdir())
         }
 
-    def compiled(self, hurry: Path) -> Compilation:
+    def compiled(self, hurry: Path) -> PlannedCompilation:
         """By the compiler of the product."""
         return compile_application(application_from_mapping(self.spec(hurry)), OPTIONS)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import status
@@ -19,7 +19,7 @@ class FakeJobs:
     def __init__(self, _home: Home, application: str) -> None:
         self.application = application
 
-    def record_deployment(self, spec: Path, compilation: Compilation) -> None:
+    def record_deployment(self, spec: Path, compilation: PlannedCompilation) -> None:
         self.asked.append(("record", spec.name, compilation.options))
 
     def cancel(self, timeout: float) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from streams_orchestration.cli import deploying, jobs, main
 from streams_orchestration.cli.foreground import Foreground
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import mapping_of_assignment
@@ -239,7 +239,7 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     ]
 
 
-def written(directory: Path) -> tuple[Path, Compilation]:
+def written(directory: Path) -> tuple[Path, PlannedCompilation]:
     """Return the file of an application, and the application compiled."""
     spec = directory / "app.yaml"
     spec.write_text(KEYED)
@@ -312,7 +312,7 @@ def test_a_deployment_is_one_although_dagster_cannot_record_it(
     command: str, asked: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     class Unrecorded(FakeJobs):
-        def record_deployment(self, spec: Path, compilation: Compilation) -> None:
+        def record_deployment(self, spec: Path, compilation: PlannedCompilation) -> None:
             raise StateDirectoryError(tmp_path, "disk I/O error")
 
     monkeypatch.setattr(jobs, "Jobs", Unrecorded)

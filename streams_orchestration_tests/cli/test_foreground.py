@@ -20,7 +20,7 @@ from streams_orchestration.cli.foreground import Foreground, run_in_foreground
 from streams_orchestration.cli.interrupts import Interrupts
 from streams_orchestration.cli.terminal import SafeConsole
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.bringing_up import BroughtUp
@@ -97,7 +97,7 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Compilation:
+def copy(tmp_path: Path) -> PlannedCompilation:
     spec = tmp_path / "copy.yaml"
     spec.write_text(COPY)
     return compile_spec(spec)
@@ -119,7 +119,7 @@ def test_the_end_is_seen_at_once(display: Display, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("values", [{"state": "COMPLETED"}, {"wanted": "STOPPED"}], ids=str)
 def test_the_end_of_an_application_is_noticed_when_the_catalog_changes(
-    copy: Compilation, home: Home, values: dict[str, str]
+    copy: PlannedCompilation, home: Home, values: dict[str, str]
 ):
     deploy(home, deployable(copy))
     application = Foreground(home, "copy")
@@ -132,7 +132,7 @@ def test_the_end_of_an_application_is_noticed_when_the_catalog_changes(
 
 
 def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
-    copy: Compilation, home: Home, monkeypatch: pytest.MonkeyPatch
+    copy: PlannedCompilation, home: Home, monkeypatch: pytest.MonkeyPatch
 ):
     loaded, order = threading.Event(), []
     monkeypatch.setattr(api, "await_engines", lambda *_: order.append(loaded.is_set()))
@@ -147,7 +147,7 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
 
 
 def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
-    copy: Compilation, home: Home, display: Display, monkeypatch: pytest.MonkeyPatch
+    copy: PlannedCompilation, home: Home, display: Display, monkeypatch: pytest.MonkeyPatch
 ):
     looked, bring_up = threading.Event(), api.bring_up
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application, compile_spec
 from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph
 from streams_orchestration.compiler.options import Options
@@ -64,14 +64,14 @@ graph:
 
 
 @pytest.fixture
-def done(tmp_path: Path) -> Compilation:
+def done(tmp_path: Path) -> PlannedCompilation:
     path = tmp_path / "demo.yaml"
     path.write_text(DEMO)
     return compile_spec(path)
 
 
-def violations(stage: str, done: Compilation) -> str:
-    return "\n".join(BY_NAME[stage].invariant(done))
+def violations(stage: str, done: PlannedCompilation) -> str:
+    return "\n".join(BY_NAME[stage].invariant(done.progress))
 
 
 @pytest.mark.parametrize("fusion", ["legacy", "manual", "automatic"])
@@ -97,22 +97,22 @@ def test_every_check_says_what_it_checks():
     assert all(len(stage.invariant_description) > 20 for stage in BY_NAME.values())
 
 
-def logical(done: Compilation, change: Callable[[LogicalGraph], LogicalGraph]) -> Compilation:
+def logical(done: PlannedCompilation, change: Callable[[LogicalGraph], LogicalGraph]) -> PlannedCompilation:
     return replace(done, logical=change(done.logical))
 
 
-def test_a_connection_without_an_end(done: Compilation):
+def test_a_connection_without_an_end(done: PlannedCompilation):
     bad = logical(done, lambda g: replace(g, connections=(*g.connections, LogicalConnection(0, 1, 9, 0))))
     actual = violations(LOGICAL, bad)
     assert "output 1 of operator 0" in actual
     assert "input 0 of operator 9" in actual
 
 
-def physical(done: Compilation, change: Callable[[PhysicalGraph], PhysicalGraph]) -> Compilation:
+def physical(done: PlannedCompilation, change: Callable[[PhysicalGraph], PhysicalGraph]) -> PlannedCompilation:
     return replace(done, physical=change(done.physical))
 
 
-def test_a_lost_connection_and_a_lost_replica(done: Compilation):
+def test_a_lost_connection_and_a_lost_replica(done: PlannedCompilation):
     actual = violations(PARALLEL, physical(done, lambda g: replace(g, connections=g.connections[1:])))
     assert "joined by 1 connections, not 2" in actual
     actual = violations(PARALLEL, physical(done, lambda g: replace(g, operators=g.operators[:-1])))
@@ -120,27 +120,27 @@ def test_a_lost_connection_and_a_lost_replica(done: Compilation):
     assert "of which one does not exist" in actual
 
 
-def regions(done: Compilation, change: Callable[[RegionMap], RegionMap]) -> Compilation:
+def regions(done: PlannedCompilation, change: Callable[[RegionMap], RegionMap]) -> PlannedCompilation:
     return replace(done, regions=change(done.regions))
 
 
-def test_a_region_that_lets_go_of_an_operator(done: Compilation):
+def test_a_region_that_lets_go_of_an_operator(done: PlannedCompilation):
     bad = regions(done, lambda m: replace(m, region_of=(*m.region_of[:1], -1, *m.region_of[2:])))
     actual = violations(REGIONS, bad)
     assert "leads to Even[0], which is not in it" in actual
     assert "lists other operators" in actual
 
 
-def test_a_region_with_a_wrong_end(done: Compilation):
+def test_a_region_with_a_wrong_end(done: PlannedCompilation):
     bad = regions(done, lambda m: replace(m, expanded=(replace(m.expanded[0], ends=(0,)),)))
     assert "ends of region 0" in violations(REGIONS, bad)
 
 
-def fusion(done: Compilation, change: Callable[[FusionPlan], FusionPlan]) -> Compilation:
+def fusion(done: PlannedCompilation, change: Callable[[FusionPlan], FusionPlan]) -> PlannedCompilation:
     return replace(done, fusion=change(done.fusion))
 
 
-def test_an_operator_in_two_pes_or_none(done: Compilation):
+def test_an_operator_in_two_pes_or_none(done: PlannedCompilation):
     def twice(plan: FusionPlan) -> FusionPlan:
         first, *rest = plan.pes
         return replace(plan, pes=(first._replace(operators=(*first.operators, 1)), *rest))
@@ -149,7 +149,7 @@ def test_an_operator_in_two_pes_or_none(done: Compilation):
     assert "is in 0 PEs" in violations(FUSION, fusion(done, lambda plan: replace(plan, pes=plan.pes[1:])))
 
 
-def test_a_missing_pe_port(done: Compilation):
+def test_a_missing_pe_port(done: PlannedCompilation):
     def closed(plan: FusionPlan) -> FusionPlan:
         return replace(plan, pes=tuple(pe._replace(inputs=(), outputs=()) for pe in plan.pes))
 
@@ -158,16 +158,16 @@ def test_a_missing_pe_port(done: Compilation):
     assert "without a PE input port" in actual
 
 
-def threads(done: Compilation, change: Callable[[ThreadPlan], ThreadPlan]) -> Compilation:
+def threads(done: PlannedCompilation, change: Callable[[ThreadPlan], ThreadPlan]) -> PlannedCompilation:
     return replace(done, threads=change(done.threads))
 
 
-def test_a_queue_out_of_place(done: Compilation):
+def test_a_queue_out_of_place(done: PlannedCompilation):
     bad = threads(done, lambda plan: replace(plan, queues=(Queue(1, 0, True, "Sys.Wait", 1000),)))
     assert "no splitter of its PE leads there" in violations(THREADS, bad)
 
 
-def copies(done: Compilation, change: Callable[[CopyPlan], CopyPlan]) -> Compilation:
+def copies(done: PlannedCompilation, change: Callable[[CopyPlan], CopyPlan]) -> PlannedCompilation:
     return replace(done, copies=change(done.copies))
 
 
@@ -194,7 +194,7 @@ def test_a_needless_copy_and_a_missing_one(tmp_path: Path):
     assert "serving order" in violations(COPIES, copies(done, lambda plan: replace(plan, order=(0, 0, 1))))
 
 
-def test_a_connection_between_pes_is_serialized(done: Compilation):
+def test_a_connection_between_pes_is_serialized(done: PlannedCompilation):
     def by_reference(plan: CopyPlan) -> CopyPlan:
         return replace(plan, connections=tuple(Passing("reference", "const", "") for _ in plan.connections))
 
@@ -202,14 +202,12 @@ def test_a_connection_between_pes_is_serialized(done: Compilation):
     assert isinstance(done.physical and done.physical.connections[0], Connection)
 
 
-def deployment(done: Compilation, change: Callable[[PeProgram], PeProgram]) -> Compilation:
-    assert done.deployment is not None
+def deployment(done: PlannedCompilation, change: Callable[[PeProgram], PeProgram]) -> PlannedCompilation:
     pes = tuple(replace(pe, program=change(pe.program)) for pe in done.deployment.pes)
     return replace(done, deployment=replace(done.deployment, pes=pes))
 
 
-def test_a_program_that_leaves_something_out(done: Compilation):
-    assert done.deployment is not None
+def test_a_program_that_leaves_something_out(done: PlannedCompilation):
     assert not done.deployment.refusal
     assert violations(DEPLOYMENT, done) == ""
     idle = deployment(done, lambda program: replace(program, tasks=()))

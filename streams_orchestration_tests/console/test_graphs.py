@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.console.graphs import Graph, View, graph_of
@@ -13,7 +13,7 @@ from streams_orchestration_tests.console.deployed import large
 ROOT = Path(__file__).parents[2]
 
 
-def flights(**options: object) -> Compilation:
+def flights(**options: object) -> PlannedCompilation:
     return compile_spec(ROOT / "specs" / "flights.yaml", Options(**options))  # pyright: ignore[reportArgumentType]
 
 
@@ -62,7 +62,7 @@ def test_edges_say_how_tuples_pass():
 
 @pytest.mark.parametrize("view", ["physical", "logical"])
 @pytest.mark.parametrize("compilation", [flights(), large(4, 30)], ids=["flights", "large"])
-def test_every_operator_is_once_and_boxes_hold_more_than_one_thing(compilation: Compilation, view: View):
+def test_every_operator_is_once_and_boxes_hold_more_than_one_thing(compilation: PlannedCompilation, view: View):
     graph = graph_of(compilation, view)
     whole = compilation.physical.operators if view == "physical" else compilation.logical.operators
     assert [each.name for each in graph.operators] == [each.name for each in whole]

@@ -117,7 +117,7 @@ def test_a_function_runs_in_an_application(tmp_path: Path):
 def test_an_application_that_does_not_know_what_the_code_writes_to_is_not_deployed(tmp_path: Path):
     file = write_rows(tmp_path / "rows.parquet", 5)
     graph = [source("Rows", file), node("Less", f"{__name__}:negate", "Rows"), sink("Out", "Less")]
-    (actual,) = check_operators(compiled(graph))
+    (actual,) = check_operators(compiled(graph).progress)
     assert actual.code == "SO5004"
     assert f"operators: {{negate: {{implementation: {__name__}:negate, inputs: [{{mutates: [n]}}], outputs: " in str(
         actual.message

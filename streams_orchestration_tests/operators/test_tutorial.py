@@ -51,7 +51,7 @@ def test_its_tests_pass(files: Path):
 
 def test_its_application_runs(files: Path):
     compilation = compile_spec(files / "readings.yaml")
-    assert check_operators(compilation) == []
+    assert check_operators(compilation.progress) == []
     local = LocalApplication(Home(files / "home"), compilation, 70)
     local.run()
     tables = [pyarrow.csv.read_csv(path) for path in local.published("changes")]

@@ -7,8 +7,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from streams_orchestration.compiler.compiling import compile_spec
-from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
+from streams_orchestration.compiler.compiling import compile_spec, compile_without_plan
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.orchestration.lineage import find, lineage_document, render_lineage
 from streams_orchestration.orchestration.lineage_assets import external_assets
 from streams_orchestration.runtime.lineage.graph import lineage_graph
@@ -108,6 +109,6 @@ def test_files_that_operators_read_beside_their_streams_are_sources(references: 
 
 
 def test_no_code_of_the_user_is_imported_for_files_where_assets_are_defined(references: Path):
-    graph = lineage_graph(compile_spec(references, None, WITHOUT_DEPLOYMENT))
+    graph = lineage_graph(compile_without_plan(read_application(references), Options()))
     assert {"sources/Airlines.table", "sources/Joined.cities"} < set(graph)
     assert "sources/Own.of" not in graph

@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from streams_orchestration.compiler.compilation import Stages
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.plan import plan_document
 from streams_orchestration.compiler.stages import BY_NAME
@@ -140,7 +140,7 @@ def test_options_of_the_first_stage_hold_for_all(defs: dg.Definitions, store: Ar
 
 
 def test_a_failed_check_stops_what_is_downstream(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch):
-    def pes_partition_operators(done: Stages) -> Iterator[str]:
+    def pes_partition_operators(done: Progress) -> Iterator[str]:
         yield "Numbers is in 2 PEs"
 
     fusion = replace(BY_NAME["fusion_plan"], invariant=pes_partition_operators)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.engine.spark.frames.programs import state_operator
 from streams_orchestration_tests.runtime.applications import compiled, node, sink
@@ -72,7 +72,7 @@ class Topology:
     """An application of one operator a PE."""
 
     name: str
-    compilation: Compilation
+    compilation: PlannedCompilation
     programs: tuple[PeProgram, ...]
     units: tuple[str, ...]
     tuples: tuple[int, ...]

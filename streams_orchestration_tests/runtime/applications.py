@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
@@ -120,7 +120,7 @@ def compiled(
     application: str = "app",
     time_zone: str = "UTC",
     **options: Any,
-) -> Compilation:
+) -> PlannedCompilation:
     document = {
         "specVersion": 1,
         "application": application,
@@ -133,7 +133,7 @@ def compiled(
     return compile_application(application_from_mapping(document), Options(**options))
 
 
-def totals(path: Path, width: int = 2, **options: Any) -> Compilation:
+def totals(path: Path, width: int = 2, **options: Any) -> PlannedCompilation:
     """Rows -> Doubling -> (parallel by key: running totals) -> sink; a second sink reads the rows themselves."""
     graph = [
         source("Rows", path),
@@ -168,7 +168,7 @@ def published(paths: Iterable[Path]) -> list[RowTuple]:
     return sorted(tuple(row.values()) for path in paths for row in pq.read_table(path).to_pylist())
 
 
-def network(directory: Path, count: int, **options: Any) -> Compilation:
+def network(directory: Path, count: int, **options: Any) -> PlannedCompilation:
     """Two regions, what both feed outside of regions, and state in every one of them."""
     autonomous: Any = {"annotations": {"autonomous": True}}
     by_key = {"parallel": {"width": 2, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration_tests.runtime.applications import compiled, node, published, sink
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 DRIVEN: dict[str, Any] = {"annotations": {"consistent": {"trigger": "operatorDriven"}}}
 
 
-def beacon(iterations: int, count: int, **options: Any) -> Compilation:
+def beacon(iterations: int, count: int, **options: Any) -> PlannedCompilation:
     beacon = {
         "name": "Rows",
         "operator": "Beacon",

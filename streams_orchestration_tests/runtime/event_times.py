@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
@@ -142,7 +142,7 @@ def in_event_time(
     operators: dict[str, Any] | None = None,
     name: str = "app",
     **options: Any,
-) -> Compilation:
+) -> PlannedCompilation:
     document = {
         "specVersion": 1,
         "application": name,

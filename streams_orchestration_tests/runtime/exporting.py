@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 from sqlalchemy import select, update
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.observing.reading import read_status
@@ -59,7 +59,7 @@ def importer(home: Path, name: str = "importer", **parameters: Any) -> LocalAppl
 
 
 @functools.cache
-def regions(directory: Path, visibility: str) -> tuple[Compilation, Compilation]:
+def regions(directory: Path, visibility: str) -> tuple[PlannedCompilation, PlannedCompilation]:
     """Return a region that exports, and one with state that imports and starts with tuples that nobody replays."""
     file = write_rows(directory / "rows.parquet", 30)
     exported = export("Doubled", properties={"kind": "rows"}, visibility=visibility)

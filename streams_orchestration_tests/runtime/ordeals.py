@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.engine.spark import stages
@@ -33,7 +33,7 @@ COUNT = 30
 class Ordeal:
     """An application to which things happen; `batches in flight` were executed and not committed."""
 
-    def __init__(self, home: Home, compilation: Compilation) -> None:
+    def __init__(self, home: Home, compilation: PlannedCompilation) -> None:
         self.local = LocalApplication(home, compilation, source_limit=5)
         self.in_flight: list[tuple[PeProgram, BatchPlan, list[TaskResult]]] = []
         self.seen: dict[Path, bytes] = {}

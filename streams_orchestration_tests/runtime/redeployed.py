@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import select, update
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
@@ -40,7 +40,7 @@ COUNT = 60
 """Rows of every source."""
 
 
-def visits(directory: Path, width: int, pes: int, kept: Sequence[str] = ("k", "n")) -> Compilation:
+def visits(directory: Path, width: int, pes: int, kept: Sequence[str] = ("k", "n")) -> PlannedCompilation:
     """Rows -> (parallel by key: how often the key has come, and the first of each key) -> sinks, in one region."""
     file = write_rows(directory / "rows.parquet", COUNT)
     by_key = {"parallel": {"width": width, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}
@@ -84,7 +84,7 @@ def run_some(local: LocalApplication, turns: int) -> None:
 
 
 def redeploy(
-    local: LocalApplication, wanted: Compilation, *, drops: bool = False, lost: Collection[str] = ()
+    local: LocalApplication, wanted: PlannedCompilation, *, drops: bool = False, lost: Collection[str] = ()
 ) -> Redeployment:
     """Drain what changes, and switch to the new plan, when the one before has proved itself.
 
@@ -112,7 +112,7 @@ def adopt(local: LocalApplication) -> None:
     """Load the deployed plan, as hosts do."""
     with local.catalog.read() as connection:
         local.compilation = deployed_plan(connection, application_row(connection, local.home, local.name))
-    local.programs = need(local.compilation.deployment).programs
+    local.programs = local.compilation.deployment.programs
     local.units = tuple({program.unit for program in local.programs})
     local.deliverers = deliverers(local.catalog, local.name, local.programs)
     local.scratches.clear()

@@ -7,7 +7,7 @@ from typing import Any
 from unittest.mock import patch
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.engine.port import Engine
 from streams_orchestration.runtime.savepoints import creating
 from streams_orchestration.runtime.savepoints.creating import Created
@@ -30,7 +30,7 @@ def take(local: LocalApplication, name: str = "point") -> Created:
 
 
 def begun(
-    home: Home, compilation: Compilation, place: SavepointPlace, *drop: str, fresh: bool = False, limit: int = 4,
+    home: Home, compilation: PlannedCompilation, place: SavepointPlace, *drop: str, fresh: bool = False, limit: int = 4,
     engine: Callable[[], Engine] | None = None,
 ) -> LocalApplication:  # fmt: skip
     """An application that goes on from a savepoint."""

@@ -7,7 +7,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration_tests.compiler.assignments import forward
 from streams_orchestration_tests.runtime.applications import compiled, published
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -22,7 +22,7 @@ def results(local: LocalApplication, name: str) -> dict[str, Any]:
 
 
 @functools.cache
-def compilation(directory: Path, name: str, fusion: int) -> Compilation:
+def compilation(directory: Path, name: str, fusion: int) -> PlannedCompilation:
     graph, options = SHAPES[name].graph(*write_files(directory)), FUSIONS[fusion]
     done = compiled(graph, **options)
     if options["fusion"] != "automatic":

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration import world
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.watermarks import IDLE
 from streams_orchestration.runtime.deployment.reset import reset
@@ -62,7 +62,7 @@ NOTING = {
 }
 
 
-def plan(file: Path, *, longer: bool, pes: int, **event_time: Any) -> Compilation:
+def plan(file: Path, *, longer: bool, pes: int, **event_time: Any) -> PlannedCompilation:
     """Lines -> (a filter) -> a note of what each tuple meets -> sink."""
     graph = [lines("Rows", file, idleAfter=IDLE_AFTER, **event_time)]
     graph += [through("Some", "Filter", "Rows", parameters={"filter": "n >= 0"})] if longer else []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.run_kinds import RunKind, sources_with_more
@@ -35,7 +35,7 @@ AUTONOMOUS: Any = {"annotations": {"autonomous": True}}
 BY_KEY = {"parallel": {"width": 2, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}
 
 
-def application(directory: Path, **consistent: Any) -> Compilation:
+def application(directory: Path, **consistent: Any) -> PlannedCompilation:
     """Two regions and what is outside of regions, with state everywhere, over two directories of files."""
     region = {"annotations": {"consistent": consistent or PERIODIC["consistent"]}}
     graph = [
@@ -89,7 +89,7 @@ def results(local: LocalApplication) -> dict[str, list[Any]]:
     return {name: published(local.published(name)) for name in ("Totals", "Others", "Tails", "Both")}
 
 
-def started(tmp_path: Path, compilation: Compilation, run: RunKind = AVAILABLE) -> LocalApplication:
+def started(tmp_path: Path, compilation: PlannedCompilation, run: RunKind = AVAILABLE) -> LocalApplication:
     return LocalApplication(Home(tmp_path / "home"), compilation, source_limit=10, begins=run)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_again
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime import bringing_up
@@ -34,28 +34,28 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Callable[[int], Compilation]:
+def plan(tmp_path: Path) -> Callable[[int], PlannedCompilation]:
     """The same application with a number of PEs, each of them another plan."""
     file = write_rows(tmp_path / "rows.parquet", 3)
     return lambda pes: totals(file, fusion="manual", pes=pes)
 
 
-def pes(home: Home, compilation: Compilation) -> int:
+def pes(home: Home, compilation: PlannedCompilation) -> int:
     return len(read_status(home, compilation.logical.application).pes)
 
 
-def life(home: Home, compilation: Compilation) -> str:
+def life(home: Home, compilation: PlannedCompilation) -> str:
     return read_status(home, compilation.logical.application).life
 
 
 def test_an_application_that_was_never_deployed_starts_from_nothing(
-    home: Home, plan: Callable[[int], Compilation]
+    home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
     assert write_wanted(home, deployable(plan(1))) == BroughtUp()
     assert pes(home, plan(1)) == 1
 
 
-def test_the_same_plan_goes_on_and_so_it_may_be_repeated(home: Home, plan: Callable[[int], Compilation]) -> None:
+def test_the_same_plan_goes_on_and_so_it_may_be_repeated(home: Home, plan: Callable[[int], PlannedCompilation]) -> None:
     write_wanted(home, deployable(plan(1)))
     began = life(home, plan(1))
     cancel(Catalog(home), plan(1).logical.application)
@@ -66,7 +66,7 @@ def test_the_same_plan_goes_on_and_so_it_may_be_repeated(home: Home, plan: Calla
 
 
 def test_another_plan_is_refused_unless_it_is_to_replace_the_deployed_one(
-    home: Home, plan: Callable[[int], Compilation]
+    home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
     write_wanted(home, deployable(plan(1)))
     with pytest.raises(ApplicationChangedError, match="streams redeploy"):
@@ -74,7 +74,9 @@ def test_another_plan_is_refused_unless_it_is_to_replace_the_deployed_one(
     assert pes(home, plan(1)) == 1
 
 
-def test_the_plan_that_is_deployed_already_replaces_nothing(home: Home, plan: Callable[[int], Compilation]) -> None:
+def test_the_plan_that_is_deployed_already_replaces_nothing(
+    home: Home, plan: Callable[[int], PlannedCompilation]
+) -> None:
     write_wanted(home, deployable(plan(1)))
     cancel(Catalog(home), plan(1).logical.application)
     redeployment = write_wanted(home, deployable(plan(1)), Redeploy()).redeployment
@@ -83,7 +85,7 @@ def test_the_plan_that_is_deployed_already_replaces_nothing(home: Home, plan: Ca
     assert read_status(home, plan(1).logical.application).state == "RUNNING"
 
 
-def test_a_fresh_start_may_replace_another_plan(home: Home, plan: Callable[[int], Compilation]) -> None:
+def test_a_fresh_start_may_replace_another_plan(home: Home, plan: Callable[[int], PlannedCompilation]) -> None:
     write_wanted(home, deployable(plan(1)))
     began = life(home, plan(1))
     assert write_wanted(home, deployable(plan(2)), StartOver()) == BroughtUp()
@@ -92,7 +94,7 @@ def test_a_fresh_start_may_replace_another_plan(home: Home, plan: Callable[[int]
 
 
 def test_a_savepoint_is_where_it_begins_if_nothing_is_deployed_or_that_is_dropped(
-    home: Home, plan: Callable[[int], Compilation]
+    home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
     wanted = deployable(plan(1))
     write_wanted(home, wanted)
@@ -107,7 +109,7 @@ def test_a_savepoint_is_where_it_begins_if_nothing_is_deployed_or_that_is_droppe
 
 
 def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
-    home: Home, plan: Callable[[int], Compilation]
+    home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
     own = plan(1)
     clone = replace(own, logical=replace(own.logical, application="clone"), options=Options(name="clone"))
@@ -123,7 +125,7 @@ def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
 
 @pytest.mark.parametrize("request_", [GoOn(), Redeploy()])
 def test_nobody_else_deploys_between_the_look_and_the_deployment(
-    home: Home, plan: Callable[[int], Compilation], monkeypatch: pytest.MonkeyPatch, request_: Request
+    home: Home, plan: Callable[[int], PlannedCompilation], monkeypatch: pytest.MonkeyPatch, request_: Request
 ) -> None:
     original = bringing_up.write_first_plan
 
@@ -139,7 +141,7 @@ def test_nobody_else_deploys_between_the_look_and_the_deployment(
 
 
 def test_a_stage_that_breaks_its_condition_is_not_deployed(
-    home: Home, plan: Callable[[int], Compilation], monkeypatch: pytest.MonkeyPatch
+    home: Home, plan: Callable[[int], PlannedCompilation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = deployable(plan(1))
     monkeypatch.setattr(
@@ -154,7 +156,7 @@ def test_a_stage_that_breaks_its_condition_is_not_deployed(
 def test_an_application_that_cannot_run_here_is_refused_before_the_deployed_one_is_touched(
     home: Home, tmp_path: Path, request_: Request
 ) -> None:
-    def plan(path: str) -> Compilation:
+    def plan(path: str) -> PlannedCompilation:
         rows = write_rows(tmp_path / "rows.parquet", 3)
         parameters = {"url": f"http://127.0.0.1:1/{path}"}
         return compiled([source("Rows", rows), node("Post", "HttpSink", "Rows", outputs=[], parameters=parameters)])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
@@ -92,7 +92,7 @@ ROWS = """composite Main {
 
 
 @functools.cache
-def compiled(text: str, name: str) -> Compilation:
+def compiled(text: str, name: str) -> PlannedCompilation:
     """Compile an application in SPL, with as few PEs as the automatic fusion makes."""
     with tempfile.TemporaryDirectory() as directory:
         spec = Path(directory) / "Main.spl"

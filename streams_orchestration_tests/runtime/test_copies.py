@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import (
@@ -35,7 +35,7 @@ def file(tmp_path: Path) -> Path:
     return write_rows(tmp_path / "rows.parquet", COUNT)
 
 
-def fan_out(file: Path, **options: Any) -> Compilation:
+def fan_out(file: Path, **options: Any) -> PlannedCompilation:
     """Return one stream to two that write and two that only read, some of them behind queues."""
     queue = {"threadedPort": [{"port": 0, "congestionPolicy": "Sys.Wait", "queueSize": 10}]}
     graph = [
@@ -52,7 +52,7 @@ def fan_out(file: Path, **options: Any) -> Compilation:
     return compiled(graph, **options)
 
 
-def counted(tmp_path: Path, compilation: Compilation) -> tuple[LocalApplication, Counter[int], Counter[int]]:
+def counted(tmp_path: Path, compilation: PlannedCompilation) -> tuple[LocalApplication, Counter[int], Counter[int]]:
     application = LocalApplication(Home(tmp_path / "home"), compilation, 5)
     application.run()
     copies: Counter[int] = Counter()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.operators import Operator, TupleBatch
 from streams_orchestration.runtime.storage.home import Home
@@ -37,7 +37,7 @@ class Knowing(Operator):
         self.submit(TupleBatch.from_columns({"k": keys, "n": batch.arrow.column("n").to_pylist()}, schema))
 
 
-def results(compilation: Compilation, limit: int = 13) -> dict[str, Any]:
+def results(compilation: PlannedCompilation, limit: int = 13) -> dict[str, Any]:
     """Return the tuples that the sinks publish, by name."""
     with tempfile.TemporaryDirectory() as directory:
         local = LocalApplication(Home(Path(directory)), compilation, limit)
@@ -51,7 +51,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_rows(tmp_path_factory.mktemp("rows") / "rows.parquet", COUNT)
 
 
-def knowing(file: Path, *, region: bool) -> Callable[..., Compilation]:
+def knowing(file: Path, *, region: bool) -> Callable[..., PlannedCompilation]:
     """Rows -> a region of two channels in which operators say who they are -> totals -> a sink in a PE of its own."""
     graph = [
         source("Rows", file, **({} if region else {"annotations": {}})),
@@ -129,7 +129,7 @@ def test_any_decision_gives_the_same_tuples(
     inner = [node("Kept", "Filter", "In", parameters={"filter": "n > 1"}), node("Twice", "Doubling", "Kept")]
     composites = {"Inner": {"inputs": ["In"], "outputs": ["Twice"], "graph": inner}}
 
-    def application(decision: Assignment | None = None) -> Compilation:
+    def application(decision: Assignment | None = None) -> PlannedCompilation:
         return compiled(graph, composites, fusion="automatic", decoupling=decision)
 
     base = application()

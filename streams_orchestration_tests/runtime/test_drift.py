@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration import world
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
@@ -65,7 +65,7 @@ class Race:
         return {each.operator: each for each in found}
 
 
-def compiled(directory: Path, pes: int = 3, drift: int = DRIFT, **right: Any) -> Compilation:
+def compiled(directory: Path, pes: int = 3, drift: int = DRIFT, **right: Any) -> PlannedCompilation:
     for name in ("Left", "Right"):
         (directory / name).touch()
     graph = [

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration import world
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.watermarks import IDLE
@@ -114,7 +114,7 @@ class Streams:
         return {row["at"]: row["watermark"] for row in found if row["k"] == KEYS["Busy"]}
 
 
-def compiled(directory: Path, graph: Graph, pes: int, *, regions: bool = True) -> Compilation:
+def compiled(directory: Path, graph: Graph, pes: int, *, regions: bool = True) -> PlannedCompilation:
     for name in KEYS:
         (directory / name).touch()
     sources = [lines(name, directory / name, **({"idleAfter": IDLE_AFTER} if name != "Busy" else {})) for name in KEYS]
@@ -125,7 +125,7 @@ def compiled(directory: Path, graph: Graph, pes: int, *, regions: bool = True) -
     return in_event_time([*graph, sink("Others", "Other")], operators=OPERATORS, fusion="manual", pes=pes)
 
 
-def begun(directory: Path, plan: Compilation, monkeypatch: pytest.MonkeyPatch) -> Streams:
+def begun(directory: Path, plan: PlannedCompilation, monkeypatch: pytest.MonkeyPatch) -> Streams:
     run = Streams(directory, LocalApplication(Home(directory / "home"), plan, 50))
     monkeypatch.setattr(world, "monotonic", lambda: run.time)
     return run

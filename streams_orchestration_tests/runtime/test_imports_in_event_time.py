@@ -10,7 +10,7 @@ import pytest
 
 from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
@@ -39,7 +39,7 @@ PANES = {
 
 def application(
     name: str, *graph: dict[str, Any], composites: dict[str, Any] | None = None, **options: Any
-) -> Compilation:
+) -> PlannedCompilation:
     document = {
         "specVersion": 1, "application": name, "schemas": SCHEMAS, "operators": OPERATORS, "graph": [*graph],
         "composites": composites or {},
@@ -47,7 +47,7 @@ def application(
     return compile_application(application_from_mapping(document), Options(**options))
 
 
-def deployed(home: Path, compilation: Compilation) -> LocalApplication:
+def deployed(home: Path, compilation: PlannedCompilation) -> LocalApplication:
     return LocalApplication(Home(home), compilation, 5)
 
 
@@ -66,7 +66,7 @@ def exporting(home: Path, name: str, *rows: str, timed: bool = True, **parameter
     return deployed(home, application(name, source, export("Rows", **options)))
 
 
-def importing(event_time: dict[str, Any] | None = None, **options: Any) -> Compilation:
+def importing(event_time: dict[str, Any] | None = None, **options: Any) -> PlannedCompilation:
     return application("reader", *reading(event_time), **options)
 
 

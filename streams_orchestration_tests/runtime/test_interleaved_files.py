@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import sink
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 FILES = {"a": range(0, 300, 3), "b": range(100, 200, 2), "c": range(50, 400, 7)}
 
 
-def compiled(directory: Path, *, redeployed: bool = False) -> Compilation:
+def compiled(directory: Path, *, redeployed: bool = False) -> PlannedCompilation:
     folder = directory / "in"
     folder.mkdir(exist_ok=True)
     for name, times in FILES.items():

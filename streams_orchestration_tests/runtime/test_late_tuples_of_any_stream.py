@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
@@ -87,7 +87,7 @@ def test_neither_the_shape_nor_redeploys_nor_resets_decide_which_tuples_are_late
     with TemporaryDirectory() as place:
         file = timed_file(Path(place, "rows.parquet"), tuples)
 
-        def plan(shape: Shape) -> Compilation:
+        def plan(shape: Shape) -> PlannedCompilation:
             by_key = {"parallel": {"width": shape.width, "partitionBy": [{"port": "Rows", "attributes": ["k"]}]}}
             graph = [timed("Rows", file, lag=float(lag), minimumGap=float(gap))]
             graph += [judge.node("Rows") | {"annotations": by_key}, sink("Out", "Judged")]

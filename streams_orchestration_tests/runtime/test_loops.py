@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.builder.testing import run_in_process
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.deployment.returning import returning_connections
 from streams_orchestration.runtime.deployment.run_kinds import RunKind
 from streams_orchestration.runtime.storage.home import Home
@@ -38,7 +38,7 @@ COUNT = 12
 BY_KEY = {"parallel": {"width": 2, "partitionBy": [{"port": "Round", "attributes": ["k"]}]}}
 
 
-def counting_down(directory: Path, *, width: int = 1, file: Path | None = None, **counter: Any) -> Compilation:
+def counting_down(directory: Path, *, width: int = 1, file: Path | None = None, **counter: Any) -> PlannedCompilation:
     """Rows and what comes back -> Round -> a sink, and back with a lesser number as long as that is above 0."""
     less = {"filter": "n >= 1", "output": {"n": "n - 1"}}
     annotations: dict[str, Any] = {"annotations": BY_KEY} if width > 1 else {}

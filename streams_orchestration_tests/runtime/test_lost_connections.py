@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import select
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime import stepping
@@ -96,7 +96,7 @@ def content(home: Home, name: str) -> dict[str, list[Any]]:
         }
 
 
-def run(home: Home, compilation: Compilation, through: Callable[[str, Callable[[], Any]], Any]) -> list[Any]:
+def run(home: Home, compilation: PlannedCompilation, through: Callable[[str, Callable[[], Any]], Any]) -> list[Any]:
     """Return an application with resets and garbage collections; what the catalog says after every turn."""
     local = Tokened(home, compilation, source_limit=3)
     contents: list[Any] = []

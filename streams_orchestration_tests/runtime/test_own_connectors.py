@@ -81,7 +81,7 @@ class LogOrdeal(DeliveringOrdeal):
 @pytest.mark.usefixtures("files")
 def test_each_line_is_in_the_table_once_after_15_faults(tmp_path: Path):
     ordeal, chance, faults = LogOrdeal(tmp_path), random.Random(1), 0
-    assert check_operators(ordeal.local.compilation) == []
+    assert check_operators(ordeal.local.compilation.progress) == []
     kinds = ("forget_delivery", "reset", "execute_only")
     while faults < 15:
         action = chance.choice((*(each for each in ACTIONS if each != "publish"), *kinds, *["write"] * 4))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import expected_of_network, network
@@ -28,7 +28,7 @@ def small_states_are_stored_as_changes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @functools.cache
-def compilation(directory: Path, fusion: int) -> Compilation:
+def compilation(directory: Path, fusion: int) -> PlannedCompilation:
     return network(directory, COUNT, **FUSIONS[fusion])
 
 

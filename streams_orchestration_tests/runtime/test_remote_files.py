@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.storage.port import StorageAwayError
 from streams_orchestration.operators.storage.remote import RemoteStorage
@@ -67,12 +67,12 @@ def directory(s3: S3, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def compilation(tmp_path_factory: pytest.TempPathFactory) -> Compilation:
+def compilation(tmp_path_factory: pytest.TempPathFactory) -> PlannedCompilation:
     return network(tmp_path_factory.mktemp("network"), COUNT, fusion="manual", pes=3)
 
 
 def test_all_that_the_catalog_names_is_in_the_bucket_and_goes_when_it_is_not_needed(
-    s3: S3, directory: str, compilation: Compilation, tmp_path: Path
+    s3: S3, directory: str, compilation: PlannedCompilation, tmp_path: Path
 ):
     ordeal = Ordeal(Home(tmp_path), compilation)
     for number in range(4):
@@ -130,7 +130,7 @@ EVENTS = st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 99)), max_s
 @given(events=EVENTS)
 @examples(17)
 def test_nothing_is_lost_and_nothing_is_doubled(
-    directory: str, compilation: Compilation, events: list[tuple[str, int]]
+    directory: str, compilation: PlannedCompilation, events: list[tuple[str, int]]
 ):
     with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
         patch.setenv("STREAMS_STORAGE", f"s3://bucket/{directory}/{Path(home).name}")
@@ -167,7 +167,7 @@ class Fault:
 @pytest.mark.parametrize("arrives", [False, True], ids=["fails", "times out"])
 @pytest.mark.parametrize("number", [2, *(pytest.param(number, marks=pytest.mark.deep) for number in (1, 5, 9, 14, 23))])
 def test_a_put_that_fails_resets_the_unit_and_changes_no_result(
-    directory: str, compilation: Compilation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int,
+    directory: str, compilation: PlannedCompilation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int,
     arrives: bool,
 ):  # fmt: skip
     ordeal = Ordeal(Home(tmp_path), compilation)
@@ -190,7 +190,7 @@ def test_a_put_that_fails_resets_the_unit_and_changes_no_result(
 
 
 def test_a_storage_that_is_away_has_lost_no_cut_and_one_that_lost_a_file_has(
-    s3: S3, directory: str, compilation: Compilation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    s3: S3, directory: str, compilation: PlannedCompilation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     local = LocalApplication(Home(tmp_path), compilation, source_limit=5)
     for _ in range(4):
@@ -207,7 +207,7 @@ def test_a_storage_that_is_away_has_lost_no_cut_and_one_that_lost_a_file_has(
 
 
 def test_a_process_that_names_another_storage_is_refused(
-    directory: str, compilation: Compilation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    directory: str, compilation: PlannedCompilation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     local = LocalApplication(Home(tmp_path), compilation, source_limit=5)
     monkeypatch.delenv("STREAMS_STORAGE_OPTIONS")

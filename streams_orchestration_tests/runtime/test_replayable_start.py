@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
@@ -30,7 +30,7 @@ from streams_orchestration_tests.runtime.ordeals import ACTIONS, COUNT, Ordeal
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 
-def started(directory: Path, consistent: dict[str, Any]) -> Compilation:
+def started(directory: Path, consistent: dict[str, Any]) -> PlannedCompilation:
     """Rows -> marks outside of regions -> a start -> totals and a sink in its region."""
     graph = [
         source("Rows", write_rows(directory / "rows.parquet", COUNT), annotations={}),

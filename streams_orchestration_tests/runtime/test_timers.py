@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
@@ -31,7 +31,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def application(directory: Path, kind: dict[str, Any], width: int = 0, **options: Any) -> Compilation:
+def application(directory: Path, kind: dict[str, Any], width: int = 0, **options: Any) -> PlannedCompilation:
     by_key = {"parallel": {"width": width, "partitionBy": [{"port": "Rows", "attributes": ["k"]}]}}
     graph = [
         timed("Rows", timed_file(directory / "rows.parquet", TUPLES), lag=1.0),

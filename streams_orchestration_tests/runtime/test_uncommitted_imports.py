@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
@@ -149,7 +149,7 @@ def test_an_uncommitted_import_loses_nothing_and_sees_twice_only_what_the_export
 
 
 @functools.cache
-def outside(directory: Path) -> tuple[Compilation, Compilation]:
+def outside(directory: Path) -> tuple[PlannedCompilation, PlannedCompilation]:
     """Return a region that exports uncommitted, and PEs in no region that import."""
     exporting, _ = regions(directory, "read_uncommitted")
     graph = [imported(subscription='kind == "rows"'), node("Passed", "Passing", "In"), sink("Kept", "Passed")]

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
@@ -38,7 +38,7 @@ UNCOMMITTED: dict[str, Any] = {"config": {"visibility": "read_uncommitted"}}
 AUTONOMOUS: dict[str, Any] = {"annotations": {"autonomous": True}}
 
 
-def application(directory: Path, count: int = COUNT) -> Compilation:
+def application(directory: Path, count: int = COUNT) -> PlannedCompilation:
     """Rows -> (inside) doubled -> a sink of the region; outside, somebody reads both streams."""
     file = write_rows(directory / "rows.parquet", count)
     graph = [
@@ -143,7 +143,7 @@ def test_batches_are_read_whole(streams: dict[str, list[int]], limit: int | None
 
 
 @functools.cache
-def compilation(directory: Path) -> Compilation:
+def compilation(directory: Path) -> PlannedCompilation:
     return application(directory)
 
 

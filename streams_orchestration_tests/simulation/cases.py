@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.storage.home import Home
@@ -152,7 +152,7 @@ def shape_at(name: str, variant: int) -> Shape:
 
 
 @cache
-def compiled(name: str, variant: int) -> Compilation:
+def compiled(name: str, variant: int) -> PlannedCompilation:
     """Return the compiled application of a shape."""
     return compile_application(application_from_mapping(shape_at(name, variant).spec(Path("hurry"))), OPTIONS)
 

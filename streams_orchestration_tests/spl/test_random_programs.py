@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.spl_options import SplOptions, spl_options
@@ -29,14 +29,14 @@ def files_of(application: SteppedApplication) -> dict[str, str]:
     return found
 
 
-def run_at_once(compilation: Compilation, home: Path) -> dict[str, str]:
+def run_at_once(compilation: PlannedCompilation, home: Path) -> dict[str, str]:
     """Run an application with one batch for all tuples, and return its files."""
     application = SteppedApplication(Home(home), compilation, 1000)
     application.run()
     return files_of(application)
 
 
-def run_in_pieces(compilation: Compilation, home: Path, seed: int) -> dict[str, str]:
+def run_in_pieces(compilation: PlannedCompilation, home: Path, seed: int) -> dict[str, str]:
     """Run an application in small batches, in any order of its PEs, whose states are read again now and then."""
     chance = random.Random(seed)
     application = SteppedApplication(Home(home), compilation)

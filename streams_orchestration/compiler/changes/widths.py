@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from streams_orchestration.compiler.changes.pes import PeChange, PeNumbers, match_pes
-from streams_orchestration.compiler.compilation import Compilation, Stages, need
-from streams_orchestration.compiler.logical_graph import LogicalOperator
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.parallel.channels import local_channels
 from streams_orchestration.compiler.physical_graph import PhysicalGraph, PhysicalOperator
 from streams_orchestration.model.short_texts import first_names
@@ -115,17 +115,16 @@ class WidthChange:
 
 def first_numbering(compilation: Compilation) -> Numbering:
     """Return the numbers of an application that is submitted for the first time (rule 5)."""
-    indexes = {replica: index for index, replica in enumerate(replicas(compilation))}
+    indexes = {replica: index for index, replica in enumerate(replicas(compilation.logical, compilation.physical))}
     pes = tuple(pe.id for pe in compilation.fusion.pes)
     return Numbering(indexes, len(indexes), PeNumbers(pes, len(pes)))
 
 
-def replicas(done: Stages) -> list[Replica]:
-    """Return the identities of the physical operators, in their order; ValueError without an expanded graph."""
-    logical = need(done.logical).operators
+def replicas(logical: LogicalGraph, physical: PhysicalGraph) -> list[Replica]:
+    """Return the identities of the physical operators, in their order."""
     return [
-        Replica(logical[each.logical].identity, local_channels(each.channels, each.widths))
-        for each in need(done.physical).operators
+        Replica(logical.operators[each.logical].identity, local_channels(each.channels, each.widths))
+        for each in physical.operators
     ]
 
 
@@ -142,7 +141,7 @@ def width_change(old: Compilation, new: Compilation, numbering: Numbering | None
         numbering: run-time numbers of the old operators after the last width change; None for the numbers of rule 5.
     """
     numbering = numbering or first_numbering(old)
-    before, after = replicas(old), replicas(new)
+    before, after = (replicas(each.logical, each.physical) for each in (old, new))
     old_of, new_of = _positions(before), _positions(after)
     facts_before, facts_after = _facts(old, before), _facts(new, after)
     changed = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from streams_orchestration.compiler.compilation import Compilation, CompileError
+from streams_orchestration.compiler.compilation import CompileError, PlannedCompilation
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.misleading import trusted_of_operators
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of, in_order
 from streams_orchestration.operators.standard import STANDARD
@@ -15,7 +16,7 @@ def with_findings_of_parameters(error: CompileError) -> ApplicationError:
 
     Findings that the errors make doubtful are left out. Without a logical graph, nothing is added.
     """
-    if error.done.logical is None:
+    if error.done.get(LogicalGraph) is None:
         return error
     # loads the code of operators, which most applications that are only compiled do without
     from streams_orchestration.compiler.checking.checking import check_parameters
@@ -24,7 +25,7 @@ def with_findings_of_parameters(error: CompileError) -> ApplicationError:
     return ApplicationError(in_order((*error.diagnostics, *found)))
 
 
-def checked(compilation: Compilation) -> Compilation:
+def checked(compilation: PlannedCompilation) -> PlannedCompilation:
     """Return a compilation with the warnings about standard operators, native operators and native functions added.
 
     A compilation without any of these is returned unchanged; standard operators without parameters do not count.
@@ -38,7 +39,7 @@ def checked(compilation: Compilation) -> Compilation:
     # loads the code of operators, which most applications that are only compiled do without
     from streams_orchestration.compiler.checking.checking import check_parameters
 
-    diagnostics = (*compilation.diagnostics, *check_parameters(compilation))
+    diagnostics = (*compilation.diagnostics, *check_parameters(compilation.progress))
     if errors_of(diagnostics):
         raise ApplicationError(diagnostics)
     return replace(compilation, diagnostics=diagnostics)

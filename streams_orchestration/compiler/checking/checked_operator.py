@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.event_time.roles import roles_by_operator
 from streams_orchestration.compiler.implementations import import_beside, is_standard, load_operator
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
+from streams_orchestration.compiler.stage_results import EventTimeMap, RegionMap
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.secrets import hidden_in
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
@@ -113,7 +115,7 @@ Check = Callable[[CheckedOperator], Iterable[OperatorFault]]
 """A check of one operator."""
 
 
-def checked_operators(done: Stages, *, deploys: bool) -> list[CheckedOperator]:
+def checked_operators(done: Progress, *, deploys: bool) -> list[CheckedOperator]:
     """Import the classes of an application's operators, validate the parameters, and return both for checks.
 
     An error of an import or a validation is kept in the result. The directory of the spec is added to the end of the
@@ -124,12 +126,12 @@ def checked_operators(done: Stages, *, deploys: bool) -> list[CheckedOperator]:
         deploys: True if the application is to run here. Else only the classes of standard and native operators are
             loaded, and event time is left out.
     """
-    logical, physical = need(done.logical), done.physical
+    logical, physical = done[LogicalGraph], done.get(PhysicalGraph)
     import_beside(logical.file)
     replicas = {each.logical: each for each in reversed(physical.operators)} if physical is not None else {}
     types = _input_types(logical)
-    roles = roles_by_operator(done.event_time if deploys else None, physical, logical)
-    regions = done.regions.logical if done.regions is not None else ()
+    roles = roles_by_operator(done.get(EventTimeMap) if deploys else None, physical, logical)
+    regions = done.get(RegionMap)
     directories: dict[Path | str, LogicalOperator] = {}
 
     def written(operator: LogicalOperator) -> dict[str, Any] | None:
@@ -151,7 +153,7 @@ def checked_operators(done: Stages, *, deploys: bool) -> list[CheckedOperator]:
             written=values,
             parameters=_validated(implementation, values),
             inputs=types[number],
-            in_region=any(number in region.operators for region in regions),
+            in_region=regions is not None and any(number in region.operators for region in regions.logical),
             submission=logical.submission,
             zone=logical.time_zone,
             event_time=roles.get(number),

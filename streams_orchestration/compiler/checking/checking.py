@@ -29,15 +29,16 @@ from streams_orchestration.compiler.checking.external_streams import faulty_exte
 from streams_orchestration.compiler.checking.natives import faulty_natives, without_python
 from streams_orchestration.compiler.checking.not_yet import inner_watermarks, refused_queries
 from streams_orchestration.compiler.checking.spl_calls import refused_calls
-from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.implementations import is_standard
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.operators.expression import Noted, noted
 
 
-def waiting_queues(done: Stages) -> Iterator[Diagnostic]:
+def waiting_queues(done: Progress) -> Iterator[Diagnostic]:
     """Yield a warning for each queue whose policy would drop tuples in IBM Streams, but makes producers wait here."""
-    for operator in need(done.logical).operators:
+    for operator in done[LogicalGraph].operators:
         for queue in operator.threaded_ports:
             if queue.congestion_policy != "Sys.Wait":
                 policy = f"the queue of input port {queue.port} has the policy {queue.congestion_policy}"
@@ -45,7 +46,7 @@ def waiting_queues(done: Stages) -> Iterator[Diagnostic]:
                 yield Diagnostic.of("SO5007", message, operator=operator.name, location=operator.location)
 
 
-GRAPH_CHECKS: tuple[Callable[[Stages], Iterable[Diagnostic]], ...] = (
+GRAPH_CHECKS: tuple[Callable[[Progress], Iterable[Diagnostic]], ...] = (
     waiting_queues,
     faulty_external_streams,
     refused_queries,
@@ -71,7 +72,7 @@ OPERATOR_CHECKS: tuple[tuple[Check, ...], ...] = (
 """All checks of an operator that is to run here, in groups: after a decisive fault, no later group runs."""
 
 
-def check_parameters(done: Stages) -> list[Diagnostic]:
+def check_parameters(done: Progress) -> list[Diagnostic]:
     """Return the faults of operators that do not depend on where the application runs, and advice on parameters.
 
     These are unknown parameters and values, values of a wrong type, attributes that a stream does not have, and wrong
@@ -90,7 +91,7 @@ def check_parameters(done: Stages) -> list[Diagnostic]:
     ]
 
 
-def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -> list[Diagnostic]:
+def check_operators(done: Progress, notes: dict[int, list[Noted]] | None = None) -> list[Diagnostic]:
     """Return all errors that keep an application from running here, and the warnings on operators and their queues.
 
     Args:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from streams_orchestration.compiler.compilation import Compilation, CompileError, Stages, need
+from streams_orchestration.compiler.compilation import CompileError, PlannedCompilation, Progress
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.fingerprint import fingerprint
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.misleading import trusted_of_operators
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of, in_order
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 class Identified:
     """A compiled application with its fingerprint, which tells if it is the deployed one; made by `identified`."""
 
-    compilation: Compilation
-    """The compilation with its deployment plan."""
+    compilation: PlannedCompilation
     fingerprint: str
     """The hash of all that decides how the application runs; see `fingerprint`."""
 
@@ -32,7 +32,7 @@ class Identified:
     @property
     def plan(self) -> DeploymentPlan:
         """The deployment plan of the application."""
-        return self.compilation.plan
+        return self.compilation.deployment
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Deployable(Identified):
     """An application that can run here, with the warnings of its operators; made by `deployable` only."""
 
 
-def identified(compilation: Compilation) -> Identified:
+def identified(compilation: PlannedCompilation) -> Identified:
     """Return a compiled application with its fingerprint."""
     return Identified(compilation, fingerprint(compilation))
 
@@ -50,7 +50,7 @@ def with_findings_of_operators(error: CompileError) -> ApplicationError:
 
     Findings of operators that the errors make doubtful are left out. Without a logical graph, nothing is added.
     """
-    if error.done.logical is None:
+    if error.done.get(LogicalGraph) is None:
         return error
     # loads the code of operators, which applications that are only compiled do without
     from streams_orchestration.compiler.checking.checking import check_operators
@@ -59,7 +59,7 @@ def with_findings_of_operators(error: CompileError) -> ApplicationError:
     return ApplicationError(in_order((*error.diagnostics, *found)))
 
 
-def findings_here(done: Stages, notes: dict[int, list[Noted]] | None = None) -> tuple[Diagnostic, ...]:
+def findings_here(done: Progress, notes: dict[int, list[Noted]] | None = None) -> tuple[Diagnostic, ...]:
     """Return the errors that keep an application from running here, and the warnings on its operators.
 
     An application that only compiles gets a single error that says so. The refusal of the deployment plan is an error
@@ -75,27 +75,26 @@ def findings_here(done: Stages, notes: dict[int, list[Noted]] | None = None) -> 
     # loads the code of operators, which applications that are only compiled do without
     from streams_orchestration.compiler.checking.checking import check_operators
 
-    if done.logical is not None and done.logical.plan_only:
-        return (Diagnostic.of("SO0740", f"the application only compiles: {done.logical.plan_only}"),)
-    plan = need(done.deployment)
+    if reason := done[LogicalGraph].plan_only:
+        return (Diagnostic.of("SO0740", f"the application only compiles: {reason}"),)
+    plan = done[DeploymentPlan]
     found = tuple(check_operators(done, notes))
     if plan.refusal and not errors_of(found):
         return (*found, Diagnostic.of("SO5009", plan.refusal))
     return found
 
 
-def deployable(application: Compilation | Identified) -> Deployable:
+def deployable(application: PlannedCompilation | Identified) -> Deployable:
     """Check that a compiled application can run here, and return it with the operators' expressions and all warnings.
 
     Raises:
         ApplicationError: operators have wrong parameters or cannot be imported, the PEs cannot run, or the application
             only compiles; the error holds everything that was found.
-        ValueError: there is no deployment plan.
     """
     known = application if isinstance(application, Identified) else identified(application)
     compilation = known.compilation
     notes: dict[int, list[Noted]] = {}
-    diagnostics = (*compilation.diagnostics, *findings_here(compilation, notes))
+    diagnostics = (*compilation.diagnostics, *findings_here(compilation.progress, notes))
     if errors_of(diagnostics):
         raise ApplicationError(diagnostics)
     operators = (

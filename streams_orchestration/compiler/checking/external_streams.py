@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.checking.expression_faults import expression_fault
-from streams_orchestration.compiler.compilation import Stages, need
-from streams_orchestration.compiler.physical_graph import PortLink
+from streams_orchestration.compiler.compilation import Progress
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph, PortLink
 from streams_orchestration.expressions.times import expected_zone
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.subscription import check_properties, parse_subscription
@@ -15,12 +16,12 @@ from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expressions import condition_of
 
 
-def faulty_external_streams(done: Stages) -> Iterator[Diagnostic]:
+def faulty_external_streams(done: Progress) -> Iterator[Diagnostic]:
     """Yield the faults of Imports and Exports: bad subscriptions, filters and properties, and streams of unknown type.
 
     Each fault is reported once for all replicas. Without an expanded graph there are none.
     """
-    graph, time_zone = done.physical, need(done.logical).time_zone
+    graph, time_zone = done.get(PhysicalGraph), done[LogicalGraph].time_zone
     if graph is None:
         return
     seen: set[tuple[str, str, str]] = set()

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.event_time.uses import uses_event_time
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
+from streams_orchestration.compiler.stage_results import EventTimeMap, FusionPlan
 from streams_orchestration.compiler.walks import reached
 from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.operators.frames import INNER_WATERMARK
 
 
-def refused_queries(done: Stages) -> Iterator[Diagnostic]:
+def refused_queries(done: Progress) -> Iterator[Diagnostic]:
     """Yield a finding for each annotated Spark query upstream of an operator that uses event time.
 
     Only the watermark of a query's input is known, not the times of its results before Spark has computed them. Yield
     nothing if an earlier error left no expanded graph or no event-time map.
     """
-    logical = need(done.logical)
-    physical = done.physical
-    event_time = done.event_time
+    logical = done[LogicalGraph]
+    physical = done.get(PhysicalGraph)
+    event_time = done.get(EventTimeMap)
     if physical is None or event_time is None:
         return
     model_of = {each.operator: physical.operators[each.operator].logical for each in event_time.operators}
@@ -41,15 +44,15 @@ def refused_queries(done: Stages) -> Iterator[Diagnostic]:
             yield Diagnostic.of("SO5012", message, operator=operator.name, location=operator.location)
 
 
-def inner_watermarks(done: Stages) -> Iterator[Diagnostic]:
+def inner_watermarks(done: Progress) -> Iterator[Diagnostic]:
     """Yield a finding for each view with a watermark that comes from another query in the same PE.
 
     Queries of one PE are composed to one query of Spark, which has the watermarks of its inputs. Yield nothing if an
     earlier error left no expanded graph or no PEs.
     """
-    logical = need(done.logical)
-    physical = done.physical
-    fusion = done.fusion
+    logical = done[LogicalGraph]
+    physical = done.get(PhysicalGraph)
+    fusion = done.get(FusionPlan)
     if physical is None or fusion is None:
         return
     inner = {

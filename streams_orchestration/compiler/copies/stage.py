@@ -10,7 +10,7 @@ In the tour, no operator changes the tuples that it reads: `Scale` makes new one
     >>> from streams_orchestration.compiler.tour import before
     >>> done = before(COPIES)
     >>> plan, findings = COPIES_STAGE.compute(done)
-    >>> for connection, passing in zip(done.physical.connections, plan.connections):
+    >>> for connection, passing in zip(done[PhysicalGraph].connections, plan.connections):
     ...     print(connection.source, connection.target, passing.passing, "-", passing.reason)
     0 1 serialize - the consumer is in another PE and gets a tuple of its own from the transport
     0 3 enqueue - the queue in front of the consumer takes a copy
@@ -26,34 +26,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.compilation import Progress, Stages, need
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.copies.copies import plan_copies
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph
 from streams_orchestration.compiler.sections.tables import Fields, PlanColumn, Table
 from streams_orchestration.compiler.sections.terms import Document, Section, Terms
 from streams_orchestration.compiler.stage import COPIES, FUSION, LOGICAL, PARALLEL, THREADS, Stage, Summary, SummaryRows
-from streams_orchestration.compiler.stage_results import CopyPlan, Passing
+from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, Passing, ThreadPlan
 from streams_orchestration.model.diagnostics import Diagnostic
 
 
 def _compute(done: Progress) -> tuple[CopyPlan, list[Diagnostic]]:
-    plans = need(done.fusion), need(done.threads)
-    return plan_copies(need(done.logical), need(done.physical), *plans, done.options), []
+    plans = done[FusionPlan], done[ThreadPlan]
+    return plan_copies(done[LogicalGraph], done[PhysicalGraph], *plans, done.options), []
 
 
-def copies_are_right(done: Stages) -> Iterator[str]:
+def copies_are_right(done: Progress) -> Iterator[str]:
     """Check that only consumers that change tuples get copies, that others do not see changes, and that counts add up.
 
     Also check that the plan covers all connections, and that its order has each once; else nothing more is checked.
     Rules 81 to 90.
     """
-    physical = need(done.physical)
-    fusion = need(done.fusion)
-    copies = need(done.copies)
+    models = done[LogicalGraph].operators
+    physical = done[PhysicalGraph]
+    fusion = done[FusionPlan]
+    copies = done[CopyPlan]
     if len(copies.connections) != len(physical.connections):
         yield f"the plan covers {len(copies.connections)} of {len(physical.connections)} connections"
         return
-    queued = {(queue.operator, queue.port) for queue in need(done.threads).queues}
+    queued = {(queue.operator, queue.port) for queue in done[ThreadPlan].queues}
     served = {number: place for place, number in enumerate(copies.order)}
     if sorted(served) != list(range(len(physical.connections))):
         yield "the serving order does not hold every connection once"
@@ -61,7 +63,7 @@ def copies_are_right(done: Stages) -> Iterator[str]:
     for number, (c, passing) in enumerate(zip(physical.connections, copies.connections, strict=True)):
         target = physical.operators[c.target]
         where = f"{physical.operators[c.source].name}[{c.source_port}] to {target.name}[{c.target_port}]"
-        port = need(done.logical).operators[target.logical].inputs[c.target_port]
+        port = models[target.logical].inputs[c.target_port]
         changes = port.mutable and port.mutates != ()
         expected = _unless_direct(c, fusion.pe_of, queued)
         if expected:
@@ -71,7 +73,7 @@ def copies_are_right(done: Stages) -> Iterator[str]:
             if passing.passing != "reference":
                 yield f"{where} passes by {passing.passing} to a consumer that changes nothing"
         elif passing.passing == "reference":
-            source = need(done.logical).operators[physical.operators[c.source].logical]
+            source = models[physical.operators[c.source].logical]
             if not source.outputs[c.source_port].mutable:
                 yield f"{where} hands over tuples that the producer keeps"
             if any(served[other] > served[number] for other in _siblings(physical, number, fusion.pe_of)):
@@ -95,8 +97,8 @@ def _unless_direct(c: Connection, pe_of: tuple[int, ...], queued: set[tuple[int,
     return "enqueue" if (c.target, c.target_port) in queued else ""
 
 
-def _copy_plan(stages: Stages, terms: Terms) -> Section:
-    plan = need(stages.copies)
+def _copy_plan(done: Progress, terms: Terms) -> Section:
+    plan = done[CopyPlan]
     return {
         "connections": Table(
             {
@@ -122,8 +124,8 @@ def _passing(passing: Passing) -> Document:
     return document
 
 
-def _summary(done: Stages) -> Summary:
-    copies, graph = need(done.copies), need(done.physical)
+def _summary(done: Progress) -> Summary:
+    copies, graph = done[CopyPlan], done[PhysicalGraph]
     rows = [
         (
             f"{graph.operators[c.source].name}[{c.source_port}]",
@@ -143,7 +145,6 @@ def _summary(done: Stages) -> Summary:
 
 COPIES_STAGE = Stage(
     name=COPIES,
-    field="copies",
     result=CopyPlan,
     inputs=(LOGICAL, PARALLEL, FUSION, THREADS),
     description="Passing of tuples on every connection: by reference, copied, through a queue or over the transport.",

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.compilation import Progress, Stages, need
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.deployment.deployment import plan_deployment
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan, HostRequirements
 from streams_orchestration.compiler.pe_program import PeProgram
@@ -47,6 +47,7 @@ from streams_orchestration.compiler.stage import (
     Summary,
     SummaryRows,
 )
+from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.model.diagnostics import Diagnostic
 
 
@@ -54,12 +55,12 @@ def _compute(done: Progress) -> tuple[DeploymentPlan, list[Diagnostic]]:
     return plan_deployment(done.compilation), []
 
 
-def pes_are_programmed(done: Stages) -> Iterator[str]:
+def pes_are_programmed(done: Progress) -> Iterator[str]:
     """Check that every PE has a program for its operators, one unit, and a writer for every stream that it reads.
 
     Nothing is checked for an application that cannot run here. A44, A45.
     """
-    plan, fusion = need(done.deployment), need(done.fusion)
+    plan, fusion = done[DeploymentPlan], done[FusionPlan]
     if plan.refusal:
         return
     if [(pe.program.pe, pe.host) for pe in plan.pes] != [(pe.id, pe.host) for pe in fusion.pes]:
@@ -84,10 +85,10 @@ def _unwritten(program: PeProgram, programs: dict[int, PeProgram]) -> Iterator[s
             yield f"PE {program.pe} reads {stream.stream}, which PE {stream.producer} does not write for it"
 
 
-def _deployment_plan(stages: Stages, terms: Terms) -> Section | None:
+def _deployment_plan(done: Progress, terms: Terms) -> Section | None:
     del terms
-    plan = stages.deployment
-    if plan is None or plan.refusal:
+    plan = done[DeploymentPlan]
+    if plan.refusal:
         return None
     section: Section = {
         "pes": [
@@ -115,8 +116,8 @@ def _host(required: HostRequirements) -> Section:
     return {"id": required.host, "machine": required.machine, "tags": list(required.tags)} | apart | alone
 
 
-def _summary(done: Stages) -> Summary:
-    plan = need(done.deployment)
+def _summary(done: Progress) -> Summary:
+    plan = done[DeploymentPlan]
     if plan.refusal:
         return {"not_deployable": plan.refusal}
     pes = [(pe.program.pe, pe.program.unit, pe.host, len(pe.program.tasks), len(pe.program.levels)) for pe in plan.pes]
@@ -135,7 +136,6 @@ def _summary(done: Stages) -> Summary:
 
 DEPLOYMENT_STAGE = Stage(
     name=DEPLOYMENT,
-    field="deployment",
     result=DeploymentPlan,
     inputs=(LOGICAL, PARALLEL, REGIONS, EVENT_TIME, FUSION, THREADS, COPIES),
     description="The operators of every PE, its host, the PEs that recover together, and where tuples leave.",

@@ -6,10 +6,18 @@ from html import escape
 from itertools import pairwise
 
 from streams_orchestration.compiler.brief import plural
-from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.drawing.layout import Point
 from streams_orchestration.compiler.drawing.picture import Box, Picture, Wire, picture, short_kind, text_width
-from streams_orchestration.compiler.stage_results import EventTimeMap, ProcessingElement
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
+from streams_orchestration.compiler.stage_results import (
+    CopyPlan,
+    EventTimeMap,
+    FusionPlan,
+    ProcessingElement,
+    RegionMap,
+)
 
 REGION_TINTS = (
     ("#e0edff", "#2563eb"),
@@ -34,7 +42,7 @@ FONT = "ui-sans-serif, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Aria
 LEGEND = 26.0
 
 
-def draw_svg(drawn: Stages, fitted: float | None = None) -> str:
+def draw_svg(drawn: Progress, fitted: float | None = None) -> str:
     """Return the application as a standalone SVG image, with the results of all stages that have run.
 
     Args:
@@ -51,7 +59,7 @@ def draw_svg(drawn: Stages, fitted: float | None = None) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}"{size} '
         f'font-family="{FONT}" font-size="11">',
-        f"<title>{escape(need(drawn.logical).application)}</title>",
+        f"<title>{escape(drawn[LogicalGraph].application)}</title>",
         f'<rect width="{width:.0f}" height="{height:.0f}" rx="8" fill="#ffffff"/>',
         *(_frame(box) for box in shown.frames),
         *(_wire(wire) for wire in shown.wires),
@@ -164,7 +172,7 @@ def _tint(region: int) -> tuple[str, str]:
     return REGION_TINTS[region % len(REGION_TINTS)] if region >= 0 else AUTONOMOUS
 
 
-def _legend(drawn: Stages, shown: Picture) -> list[tuple[float, str]]:
+def _legend(drawn: Progress, shown: Picture) -> list[tuple[float, str]]:
     """Return each entry of the legend as its width and its SVG; it explains only signs that the picture has.
 
     There are no entries before the expanded graph.
@@ -195,10 +203,10 @@ def _legend(drawn: Stages, shown: Picture) -> list[tuple[float, str]]:
         add(_wire(Wire(((0, 0), (20, 0)), event_time=True)), "with event time")
     if any(box.clock for box in shown.operators):
         add(_clock(9, 0), "event time begins")
-    return cells if drawn.physical is not None else []
+    return cells if drawn.get(PhysicalGraph) is not None else []
 
 
-def draw_text(drawn: Stages) -> str:
+def draw_text(drawn: Progress) -> str:
     """Return the application as text: every PE with its operators, every operator with its consumers.
 
     Before fusion the operators are one list.
@@ -206,7 +214,8 @@ def draw_text(drawn: Stages) -> str:
     Args:
         drawn: the stages so far, at least the logical graph.
     """
-    logical, physical = need(drawn.logical), drawn.physical
+    logical, physical = drawn[LogicalGraph], drawn.get(PhysicalGraph)
+    fusion, copies, regions = drawn.get(FusionPlan), drawn.get(CopyPlan), drawn.get(RegionMap)
     if physical is None:
         names = [op.name for op in logical.operators]
         kinds = [op.kind for op in logical.operators]
@@ -214,10 +223,12 @@ def draw_text(drawn: Stages) -> str:
     else:
         names = [op.name for op in physical.operators]
         kinds = [logical.operators[op.logical].kind for op in physical.operators]
-        passings = [c.passing for c in drawn.copies.connections] if drawn.copies else [""] * len(physical.connections)
-        networks = drawn.fusion.networks if drawn.fusion else ()
-        pe_of = drawn.fusion.pe_of if drawn.fusion else ()
-        timed = {number for each in (drawn.event_time or EventTimeMap()).operators for number in each.connections}
+        passings = [c.passing for c in copies.connections] if copies else [""] * len(physical.connections)
+        networks = fusion.networks if fusion else ()
+        pe_of = fusion.pe_of if fusion else ()
+        timed = {
+            number for each in (drawn.get(EventTimeMap) or EventTimeMap()).operators for number in each.connections
+        }
         sent = {(*pair.outputs[0][:2], pair.receiver) for pair in networks}
         edges = [
             (
@@ -227,11 +238,11 @@ def draw_text(drawn: Stages) -> str:
             )
             for number, (c, passing) in enumerate(zip(physical.connections, passings, strict=True))
         ]
-    region_of = drawn.regions.region_of if drawn.regions and physical else ()
-    groups = [(_place(pe), pe.operators) for pe in drawn.fusion.pes] if drawn.fusion else []
+    region_of = regions.region_of if regions else ()
+    groups = [(_place(pe), pe.operators) for pe in fusion.pes] if fusion else []
     groups = groups or [("", tuple(range(len(names))))]
     width = max((len(name) for name in names), default=0)
-    places = f" in {plural(len(groups), 'PE')}" if drawn.fusion else ""
+    places = f" in {plural(len(groups), 'PE')}" if fusion else ""
     lines = [f"{logical.application}: {plural(len(names), 'operator')}{places}"]
     for title, members in groups:
         regions = sorted({region_of[op] for op in members if region_of[op] >= 0}) if region_of else []

@@ -7,9 +7,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.drawing.layout import Point, place
-from streams_orchestration.compiler.stage_results import ProcessingElement, RegionMap
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
+from streams_orchestration.compiler.stage_results import (
+    CopyPlan,
+    EventTimeMap,
+    FusionPlan,
+    ProcessingElement,
+    RegionMap,
+    ThreadPlan,
+)
 
 MARGIN = 16.0
 LINE = 16.0
@@ -62,7 +71,7 @@ class Picture:
     wires: list[Wire] = field(default_factory=list[Wire])
 
 
-def picture(drawn: Stages) -> Picture:
+def picture(drawn: Progress) -> Picture:
     """Return the geometry of the drawing of a compilation, as far as its stages have run, at least the first."""
     return _Painter(drawn).paint()
 
@@ -85,29 +94,28 @@ class _Operator:
 
 
 class _Painter:
-    def __init__(self, drawn: Stages) -> None:
-        self.drawn = drawn
-        self.region_of = drawn.regions.region_of if drawn.regions and drawn.physical else ()
-        self.operators = self._operators()
-        physical = drawn.physical
+    def __init__(self, drawn: Progress) -> None:
+        self.logical, self.physical = drawn[LogicalGraph], drawn.get(PhysicalGraph)
+        self.fusion, self.threads, self.copies = drawn.get(FusionPlan), drawn.get(ThreadPlan), drawn.get(CopyPlan)
+        regions, event_time = drawn.get(RegionMap), drawn.get(EventTimeMap)
+        self.region_of = regions.region_of if regions else ()
+        self.operators = self._operators(_marks(regions))
         self.edges: Sequence[tuple[int, int, int, int]] = [
-            (c.source, c.source_port, c.target, c.target_port)
-            for c in (physical.connections if physical else need(drawn.logical).connections)
+            (c.source, c.source_port, c.target, c.target_port) for c in (self.physical or self.logical).connections
         ]
-        timed = drawn.event_time.operators if drawn.event_time and physical else ()
+        timed = event_time.operators if event_time else ()
         self.timed = {number for each in timed for number in each.connections}
         """The numbers of the connections that carry watermarks."""
-        queues = drawn.threads.queues if drawn.threads else ()
+        queues = self.threads.queues if self.threads else ()
         self.queued = {(queue.operator, queue.port) for queue in queues}
-        pairs = drawn.fusion.networks if drawn.fusion else ()
+        pairs = self.fusion.networks if self.fusion else ()
         self.networked: set[tuple[int, ...]] = {tuple(end) for pair in pairs for end in (*pair.outputs, *pair.inputs)}
         """The input and output ports of PEs that a Network operator serves."""
         self.picture = Picture()
         self.anchors: dict[tuple[str, int, int], Point] = {}
 
-    def _operators(self) -> list[_Operator]:
-        logical = need(self.drawn.logical)
-        physical = self.drawn.physical
+    def _operators(self, marks: dict[int, list[str]]) -> list[_Operator]:
+        logical, physical = self.logical, self.physical
         if physical is None:
             return [
                 _Operator(
@@ -121,7 +129,6 @@ class _Painter:
                 )
                 for op in logical.operators
             ]
-        marks = _marks(self.drawn.regions)
         splits: dict[int, list[str]] = {}
         for splitter in physical.splitters:
             text = f"hash({', '.join(splitter.attributes)})" if splitter.policy == "hash" else "round robin"
@@ -132,8 +139,8 @@ class _Painter:
             kind = " · ".join([short_kind(model.kind), *marks.get(op.index, [])])
             split = [f"splits by {text}" for text in dict.fromkeys(splits.get(op.index, []))]
             tip = [f"{op.name}: {model.kind}", *split]
-            if self.drawn.threads:
-                threads = self.drawn.threads.operators[op.index]
+            if self.threads:
+                threads = self.threads.operators[op.index]
                 tip.append(f"{threads.threads} thread(s){', locked' if threads.locked else ''}")
             clock = model.event_time is not None
             if model.event_time is not None:
@@ -143,11 +150,11 @@ class _Painter:
         return shown
 
     def _width_of(self, regions: tuple[int, ...]) -> list[str]:
-        named = {region.index: region for region in need(self.drawn.logical).regions}
+        named = {region.index: region for region in self.logical.regions}
         return [f"parallel × {' × '.join(str(named[r].width) for r in regions)}"] if regions else []
 
     def paint(self) -> Picture:
-        pes = self.drawn.fusion.pes if self.drawn.fusion else ()
+        pes = self.fusion.pes if self.fusion else ()
         groups = [_Group(self, pe.operators, pe) for pe in pes]
         groups = groups or [_Group(self, tuple(range(len(self.operators))), None)]
         where = {op: number for number, group in enumerate(groups) for op in group.members}
@@ -210,14 +217,14 @@ class _Painter:
     def _wire(self, points: tuple[Point, ...], number: int, inner: tuple[str, str] | None = None) -> None:
         source, source_port, target, target_port = self.edges[number]
         ends_at_operator = inner is not None and inner[1] == "op"
-        passing = self.drawn.copies.connections[number].passing if self.drawn.copies and self.drawn.physical else ""
+        passing = self.copies.connections[number].passing if self.copies else ""
         if inner is not None and inner != ("op", "op"):
             passing = ""
         queue = ends_at_operator and (target, target_port) in self.queued
         named = self.operators
         tip = f"{named[source].lines[0]}[{source_port}] → {named[target].lines[0]}[{target_port}]"
-        if self.drawn.copies and self.drawn.physical:
-            tip += f"\n{self.drawn.copies.connections[number].reason}"
+        if self.copies:
+            tip += f"\n{self.copies.connections[number].reason}"
         timed = number in self.timed
         tip += "\nevent time" if timed else ""
         self.picture.wires.append(Wire(points, passing, queue, ends_at_operator, tip, timed))
@@ -236,7 +243,7 @@ class _Group:
         self.enters: dict[int, int] = {}
         self.leaves: dict[int, int] = {}
         seen: set[tuple[tuple[str, int], tuple[str, int]]] = set()
-        connections = painter.drawn.physical.connections if painter.drawn.physical else ()
+        connections = painter.physical.connections if painter.physical else ()
         for number, (source, source_port, target, target_port) in enumerate(painter.edges):
             if source in own and target in own:
                 self.wires.append((("op", source), ("op", target), number))

@@ -31,24 +31,26 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.event_time.attributes import attribute_type
 from streams_orchestration.compiler.event_time.event_time import map_event_time, mode_of
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.sections.terms import Document, Section, Terms
 from streams_orchestration.compiler.stage import EVENT_TIME, LOGICAL, PARALLEL, Stage, Summary, SummaryRows
 from streams_orchestration.compiler.stage_results import EventTimeMap, EventTimeOperator
 from streams_orchestration.compiler.walks import producers_first, reached
 
 
-def event_time_leads_back_to_annotations(done: Stages) -> Iterator[str]:
+def event_time_leads_back_to_annotations(done: Progress) -> Iterator[str]:
     """Check that upstream of each event-time connection there is an annotation, and that no connection is missing.
 
     On the way upstream, every output port has the attribute with the same type (EV5), no annotated operator is entered
     (EV10), and lags are the greatest (EV8). A connection may be missing only if it would close a loop (EV12).
     """
-    logical = need(done.logical)
-    physical = need(done.physical)
-    result = need(done.event_time)
+    logical = done[LogicalGraph]
+    physical = done[PhysicalGraph]
+    result = done[EventTimeMap]
     found = {each.operator: each for each in result.operators}
     names = [operator.name for operator in physical.operators]
     models = [logical.operators[operator.logical] for operator in physical.operators]
@@ -79,14 +81,14 @@ def event_time_leads_back_to_annotations(done: Stages) -> Iterator[str]:
         yield "event-time connections are a loop, so its watermarks would wait for themselves"
 
 
-def _wrong_greatest(index: int, found: dict[int, EventTimeOperator], done: Stages) -> Iterator[str]:
+def _wrong_greatest(index: int, found: dict[int, EventTimeOperator], done: Progress) -> Iterator[str]:
     """Yield a contradiction if an operator's lag or gap is not the greatest of its annotation or direct producers.
 
     Also yield one if event time enters an annotated operator, or does not enter another one.
     """
-    physical, each = need(done.physical), found[index]
+    physical, each = done[PhysicalGraph], found[index]
     operator = physical.operators[index]
-    annotation = need(done.logical).operators[operator.logical].event_time
+    annotation = done[LogicalGraph].operators[operator.logical].event_time
     sources = [found[s] for s in (physical.connections[number].source for number in each.connections) if s in found]
     if annotation is not None:
         if (each.lag, each.minimum_gap) != (annotation.lag, annotation.minimum_gap) or each.connections:
@@ -100,10 +102,10 @@ def _wrong_greatest(index: int, found: dict[int, EventTimeOperator], done: Stage
         yield f"lag or minimumGap of {operator.name} is not the greatest that comes to it"
 
 
-def _event_time_map(stages: Stages, terms: Terms) -> Section:
+def _event_time_map(done: Progress, terms: Terms) -> Section:
     del terms
-    result, graph = need(stages.event_time), need(stages.physical)
-    logical = [each.name for each in need(stages.logical).operators]
+    result, graph = done[EventTimeMap], done[PhysicalGraph]
+    logical = [each.name for each in done[LogicalGraph].operators]
     physical = [each.name for each in graph.operators]
 
     def ends(number: int) -> Document:
@@ -146,9 +148,9 @@ def _names(operators: Sequence[int], names: Sequence[str]) -> list[str]:
     return [names[operator] for operator in operators]
 
 
-def _summary(done: Stages) -> Summary:
-    result = need(done.event_time)
-    logical = [each.name for each in need(done.logical).operators]
+def _summary(done: Progress) -> Summary:
+    result = done[EventTimeMap]
+    logical = [each.name for each in done[LogicalGraph].operators]
     rows = [
         (each.index, each.attribute, each.type, each.resolution, ", ".join(_names(each.sources, logical)),
          len(each.operators))
@@ -168,11 +170,10 @@ def _summary(done: Stages) -> Summary:
 
 EVENT_TIME_STAGE = Stage(
     name=EVENT_TIME,
-    field="event_time",
     result=EventTimeMap,
     inputs=(LOGICAL, PARALLEL),
     description="The event-time graphs: along which streams watermarks go, and where they come from.",
-    compute=lambda done: map_event_time(need(done.logical), need(done.physical)),
+    compute=lambda done: map_event_time(done[LogicalGraph], done[PhysicalGraph]),
     subject="time",
     invariant=event_time_leads_back_to_annotations,
     summary=_summary,

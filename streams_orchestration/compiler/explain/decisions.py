@@ -122,9 +122,8 @@ def _copies(lookup: CompilationIndex) -> Iterator[Decision]:
 
 
 def _deployment(lookup: CompilationIndex) -> Iterator[Decision]:
-    plan = lookup.compilation.deployment
-    if plan is not None and plan.refusal:
-        yield "It cannot run here", (Fact(plan.refusal),)
+    if refusal := lookup.deployment.refusal:
+        yield "It cannot run here", (Fact(refusal),)
     for number in [*lookup.pes][: MAX_LISTED_DECISIONS + 1]:
         yield f"PE {number}", tuple(recovery_facts(lookup, number))
 

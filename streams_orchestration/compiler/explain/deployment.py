@@ -14,8 +14,7 @@ def recovery_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
 
     Of other PEs and of autonomous operators, six are named, and the others counted.
     """
-    plan = lookup.compilation.deployment
-    unit = next((unit for unit in plan.units if pe in unit.pes), None) if plan is not None else None
+    unit = next((unit for unit in lookup.deployment.units if pe in unit.pes), None)
     if unit is None:
         return
     region_of = lookup.compilation.regions.region_of
@@ -44,7 +43,7 @@ def _numbers(regions: list[int]) -> str:
 
 def stage_explanation(lookup: CompilationIndex, stage: Stage) -> Explanation:
     """Explain a stage: its task, its inputs, and its result in figures; tables of the result are left out."""
-    summary = stage.summary(lookup.compilation)
+    summary = stage.summary(lookup.compilation.progress)
     figures = [
         Fact(f"{name.replace('_', ' ')}: {entry}") for name, entry in summary.items() if isinstance(entry, int | str)
     ]

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.returning import returning_connections
+from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.event_time.ends import EventTimeIndex
 from streams_orchestration.compiler.event_time.growth import grow
 from streams_orchestration.compiler.event_time.imports import find_imports
@@ -40,6 +41,8 @@ class CompilationIndex:
         self.physical = compilation.physical
         self.fusion = compilation.fusion
         self.options = compilation.options
+        self.deployment = compilation.progress.get(DeploymentPlan) or DeploymentPlan()
+        """The deployment plan; it is empty for a stored compilation, which has none."""
 
     def model(self, operator: int) -> LogicalOperator:
         """Return the logical operator of a replica."""

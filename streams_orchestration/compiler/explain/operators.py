@@ -216,8 +216,7 @@ def state_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def _program(lookup: CompilationIndex, operator: int) -> OperatorProgram | None:
-    plan = lookup.compilation.deployment
-    programs = () if plan is None else plan.programs
+    programs = lookup.deployment.programs
     return next((each.operators[operator] for each in programs if operator in each.operators), None)
 
 

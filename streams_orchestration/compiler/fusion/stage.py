@@ -31,18 +31,20 @@ from collections import Counter
 from collections.abc import Iterator
 from operator import itemgetter
 
-from streams_orchestration.compiler.compilation import Progress, Stages, need
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.fusion.fusion import fuse
 from streams_orchestration.compiler.fusion.rewriting import decouple
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.sections.tables import BOOLEAN, INTEGER, VALUE, Extended, Listed, PlanColumn, Table
 from streams_orchestration.compiler.sections.terms import Section, Terms
 from streams_orchestration.compiler.stage import FUSION, LOGICAL, PARALLEL, REGIONS, Stage, Summary, SummaryRows
-from streams_orchestration.compiler.stage_results import FusionPlan
+from streams_orchestration.compiler.stage_results import FusionPlan, RegionMap
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of
 
 
 def _compute(done: Progress) -> tuple[FusionPlan, list[Diagnostic]]:
-    before = need(done.logical), need(done.physical), need(done.regions)
+    before = done[LogicalGraph], done[PhysicalGraph], done[RegionMap]
     fused, diagnostics = fuse(*before, done.options)
     if errors_of(diagnostics):
         return fused, diagnostics
@@ -50,12 +52,12 @@ def _compute(done: Progress) -> tuple[FusionPlan, list[Diagnostic]]:
     return parted, diagnostics + more
 
 
-def pes_partition_operators(done: Stages) -> Iterator[str]:
+def pes_partition_operators(done: Progress) -> Iterator[str]:
     """Check that every operator is in exactly one PE, and that connections of PEs have a PE port at either end.
 
     Also check that PEs have no other operators, and that `pe_of` agrees with them. Rules 52 and 62.
     """
-    physical, fusion = need(done.physical), need(done.fusion)
+    physical, fusion = done[PhysicalGraph], done[FusionPlan]
     times = Counter(operator for pe in fusion.pes for operator in pe.operators)
     for operator in physical.operators:
         if times[operator.index] != 1:
@@ -76,8 +78,8 @@ def pes_partition_operators(done: Stages) -> Iterator[str]:
                 yield f"{names[1]}[{c.target_port}] receives from another PE without a PE input port"
 
 
-def _fusion_plan(stages: Stages, terms: Terms) -> Section:
-    plan = need(stages.fusion)
+def _fusion_plan(done: Progress, terms: Terms) -> Section:
+    plan = done[FusionPlan]
     parted = any(pe.origin >= 0 for pe in plan.pes)
     return {
         "scheme": plan.scheme,
@@ -120,8 +122,8 @@ def _networks(plan: FusionPlan, terms: Terms) -> Table:
     )
 
 
-def _summary(done: Stages) -> Summary:
-    fusion, operators = need(done.fusion), need(done.physical).operators
+def _summary(done: Progress) -> Summary:
+    fusion, operators = done[FusionPlan], done[PhysicalGraph].operators
     rows = [
         (pe.id, pe.host, len(pe.inputs), len(pe.outputs), ", ".join(operators[op].name for op in pe.operators))
         for pe in fusion.pes
@@ -150,7 +152,6 @@ def _summary(done: Stages) -> Summary:
 
 FUSION_STAGE = Stage(
     name=FUSION,
-    field="fusion",
     result=FusionPlan,
     inputs=(LOGICAL, PARALLEL, REGIONS),
     description="The operators partitioned into processing elements, and those placed on hosts.",

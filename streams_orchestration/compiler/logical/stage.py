@@ -30,28 +30,29 @@ from collections import Counter
 from collections.abc import Iterator
 from operator import attrgetter
 
-from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.logical.logical import build_logical_graph
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.sections.tables import INTEGER, TEXT, Listed, PlanColumn, Table
 from streams_orchestration.compiler.sections.terms import Section, Terms
 from streams_orchestration.compiler.stage import LOGICAL, Stage, Summary
+from streams_orchestration.model.application import Application
 from streams_orchestration.model.secrets import without_secrets
 
 
-def connections_have_ends(done: Stages) -> Iterator[str]:
+def connections_have_ends(done: Progress) -> Iterator[str]:
     """Check that every logical connection joins an existing output port and an existing input port."""
-    operators = need(done.logical).operators
-    for c in need(done.logical).connections:
+    operators = done[LogicalGraph].operators
+    for c in done[LogicalGraph].connections:
         if not (0 <= c.source < len(operators) and c.source_port < len(operators[c.source].outputs)):
             yield f"a connection starts at output {c.source_port} of operator {c.source}, which does not exist"
         if not (0 <= c.target < len(operators) and c.target_port < len(operators[c.target].inputs)):
             yield f"a connection ends at input {c.target_port} of operator {c.target}, which does not exist"
 
 
-def _logical_graph(stages: Stages, terms: Terms) -> Section:
+def _logical_graph(done: Progress, terms: Terms) -> Section:
     del terms
-    graph = need(stages.logical)
+    graph = done[LogicalGraph]
     names = [operator.name for operator in graph.operators]
     own = Terms(graph)
     targets: dict[tuple[int, int], list[tuple[int, int]]] = {}
@@ -85,8 +86,8 @@ def _logical_graph(stages: Stages, terms: Terms) -> Section:
     }
 
 
-def _summary(done: Stages) -> Summary:
-    graph = need(done.logical)
+def _summary(done: Progress) -> Summary:
+    graph = done[LogicalGraph]
     summary: Summary = {
         "operators": len(graph.operators),
         "connections": len(graph.connections),
@@ -100,11 +101,10 @@ def _summary(done: Stages) -> Summary:
 
 LOGICAL_STAGE = Stage(
     name=LOGICAL,
-    field="logical",
     result=LogicalGraph,
     inputs=(),
     description="The application flattened to primitive operators and the streams between them.",
-    compute=lambda done: build_logical_graph(need(done.application), done.options),
+    compute=lambda done: build_logical_graph(done[Application], done.options),
     subject="values",
     invariant=connections_have_ends,
     summary=_summary,

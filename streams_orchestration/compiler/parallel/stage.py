@@ -30,7 +30,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from operator import itemgetter
 
-from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph
 from streams_orchestration.compiler.parallel.parallel import expand
 from streams_orchestration.compiler.physical_graph import PhysicalGraph, PortLink
@@ -49,12 +49,12 @@ from streams_orchestration.compiler.sections.terms import Section, Terms
 from streams_orchestration.compiler.stage import LOGICAL, PARALLEL, Stage, Summary, SummaryRows
 
 
-def expansion_is_complete(done: Stages) -> Iterator[str]:
+def expansion_is_complete(done: Progress) -> Iterator[str]:
     """Check that replicas and connections are as many as the widths ask for, and both ends of every connection exist.
 
     Rules 3 and 15.
     """
-    logical, physical = need(done.logical), need(done.physical)
+    logical, physical = done[LogicalGraph], done[PhysicalGraph]
     width = {region.index: region.width for region in logical.regions}
     replicas = Counter(operator.logical for operator in physical.operators)
     for model in logical.operators:
@@ -95,9 +95,9 @@ def _leaves(connection: LogicalConnection, region: str, source: str) -> bool:
     return region == source or any(port.rpartition(".")[0] == f"left:{region}" for port in connection.path)
 
 
-def _physical_graph(stages: Stages, terms: Terms) -> Section:
-    graph = need(stages.physical)
-    logical = Numbered(TEXT, [operator.name for operator in need(stages.logical).operators])
+def _physical_graph(done: Progress, terms: Terms) -> Section:
+    graph = done[PhysicalGraph]
+    logical = Numbered(TEXT, [operator.name for operator in done[LogicalGraph].operators])
     return {
         "operators": columns_of(
             graph.operators,
@@ -151,15 +151,15 @@ def _links(graph: PhysicalGraph, terms: Terms, links: Iterable[PortLink]) -> Tab
     )
 
 
-def _summary(done: Stages) -> Summary:
-    graph = need(done.physical)
+def _summary(done: Progress) -> Summary:
+    graph = done[PhysicalGraph]
     summary: Summary = {
         "operators": len(graph.operators),
         "connections": len(graph.connections),
         "splitters": len(graph.splitters),
     }
-    if need(done.logical).regions:
-        rows = [(region.name, region.width) for region in need(done.logical).regions]
+    if regions := done[LogicalGraph].regions:
+        rows = [(region.name, region.width) for region in regions]
         summary["widths"] = SummaryRows(("region", "width"), rows)
     if graph.splitters:
         rows = [
@@ -180,11 +180,10 @@ def _summary(done: Stages) -> Summary:
 
 PARALLEL_STAGE = Stage(
     name=PARALLEL,
-    field="physical",
     result=PhysicalGraph,
     inputs=(LOGICAL,),
     description="Every parallel region replicated to its width, with the splitters in front of its channels.",
-    compute=lambda done: expand(need(done.logical)),
+    compute=lambda done: expand(done[LogicalGraph]),
     subject="parallel",
     invariant=expansion_is_complete,
     summary=_summary,

@@ -11,7 +11,7 @@ from streams_orchestration.compiler.brief import plural, short_list
 from streams_orchestration.compiler.changes.event_time import EventTimeChange, event_time_changes
 from streams_orchestration.compiler.changes.pes import PeNumbers
 from streams_orchestration.compiler.changes.widths import Numbering, WidthChange, first_numbering, width_change
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import Compilation, PlannedCompilation
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 from streams_orchestration.compiler.redeployment.preview import preview
@@ -70,7 +70,7 @@ class Comparison:
         return f"{plural(len(self.change.pes.restart), 'PE')} would restart; the others keep running."
 
 
-def compare(old: Compilation, new: Compilation, running: Compilation) -> Comparison:
+def compare(old: PlannedCompilation, new: PlannedCompilation, running: PlannedCompilation) -> Comparison:
     """Return the changes from one plan to another of the same application.
 
     Args:
@@ -94,8 +94,8 @@ def _numbering(old: Compilation, running: Compilation) -> Numbering:
     return replace(first_numbering(old), pes=PeNumbers(ids, max(ids, default=-1) + 1))
 
 
-def _redeployed(old: Compilation, running: Compilation, new: Compilation) -> Redeployment | None:
-    if any(each.deployment is None or each.deployment.refusal for each in (old, new)):
+def _redeployed(old: PlannedCompilation, running: PlannedCompilation, new: PlannedCompilation) -> Redeployment | None:
+    if old.deployment.refusal or new.deployment.refusal:
         return None
     return replace(preview(running, new), before=fingerprint(old))
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from streams_orchestration.compiler.compilation import Compilation, Progress, need
+from streams_orchestration.compiler.compilation import Compilation, Progress
 from streams_orchestration.compiler.compiling import compute
 from streams_orchestration.compiler.fusion.stage import FUSION_STAGE
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.logical.stage import LOGICAL_STAGE
-from streams_orchestration.compiler.logical_graph import ParallelRegion
+from streams_orchestration.compiler.logical_graph import LogicalGraph, ParallelRegion
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.stage import PARALLEL_STAGE
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.reading import ReadSpec
 from streams_orchestration.compiler.regions.stage import REGIONS_STAGE
 from streams_orchestration.compiler.stage import Stage
+from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import errors_of
 
@@ -115,7 +117,7 @@ def _stronger(kept: Widths, regions: Iterable[ParallelRegion]) -> Iterator[str]:
 def _regions(application: Application, options: Options) -> tuple[ParallelRegion, ...] | None:
     """Return the parallel regions of the spec, with the widths of the spec; None if it has errors."""
     done = _compiled(application, replace(options, widths=(), decoupling=None), LOGICAL_STAGE)
-    return None if done is None else need(done.logical).regions
+    return None if done is None else done[LogicalGraph].regions
 
 
 def _suits(application: Application, options: Options) -> bool:
@@ -130,13 +132,13 @@ def _suits(application: Application, options: Options) -> bool:
     done = _compiled(application, plain, LOGICAL_STAGE, PARALLEL_STAGE, REGIONS_STAGE, FUSION_STAGE)
     if done is None:
         return True
-    fused = fusion_fingerprint(need(done.logical), need(done.physical), need(done.fusion))
+    fused = fusion_fingerprint(done[LogicalGraph], done[PhysicalGraph], done[FusionPlan])
     return (decision.application, decision.fingerprint) == (application.application, fused)
 
 
 def _compiled(application: Application, options: Options, *stages: Stage) -> Progress | None:
     """Return the application compiled up to a stage; None if it has errors."""
-    done = Progress(options, application)
+    done = Progress(options).with_result(application)
     for stage in stages:
         done, diagnostics = compute(stage, done)
         if errors_of(diagnostics):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
 
-from streams_orchestration.compiler.compilation import Compilation, Stages
+from streams_orchestration.compiler.compilation import Compilation, PlannedCompilation, Progress
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan, Unit
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import RunTimeNumbers
@@ -14,38 +13,35 @@ from streams_orchestration.compiler.redeployment.plans import pe_numbers
 from streams_orchestration.compiler.stage_results import FusionPlan
 
 
-def at_run_time(compilation: Compilation, numbers: RunTimeNumbers) -> Compilation:
-    """Return the application with run-time numbers and names: parts that continue deployed ones keep theirs.
-
-    Raises:
-        ValueError: there is no deployment plan.
-    """
-    plan = numbered(compilation.plan, numbers)
+def at_run_time(compilation: PlannedCompilation, numbers: RunTimeNumbers) -> PlannedCompilation:
+    """Return the application with run-time numbers and names: parts that continue deployed ones keep theirs."""
+    plan = numbered(compilation.deployment, numbers)
     return replace(compilation, fusion=_fusion(compilation.fusion, numbers), deployment=plan)
 
 
-Done = TypeVar("Done", bound=Stages)
+def as_deployed(compilation: PlannedCompilation, deployed: Compilation | None) -> PlannedCompilation:
+    """Return an application with the numbers that its PEs and hosts have, or would get, at run time.
 
-
-def as_deployed(done: Done, deployed: Stages | None) -> Done:
-    """Return a fused application with the numbers that its PEs and hosts have, or would get, at run time.
-
-    Units of recovery keep their compiled names, except those that are named after a PE. The application is returned
-    unchanged without a running plan, and before it is fused.
+    Units of recovery keep their compiled names, except those that are named after a PE.
 
     Args:
-        done: the application as compiled, up to any stage.
-        deployed: the running plan; None if there is none.
+        compilation: the application as compiled.
+        deployed: the running plan; None if there is none, and the application is returned unchanged.
     """
-    if deployed is None or done.logical is None or done.physical is None or done.fusion is None:
+    done = stages_as_deployed(compilation.progress, deployed)
+    return replace(compilation, fusion=done[FusionPlan], deployment=done[DeploymentPlan])
+
+
+def stages_as_deployed(done: Progress, deployed: Compilation | None) -> Progress:
+    """Return the results of stages with the numbers of `as_deployed`; unchanged before the application is fused."""
+    fusion, plan = done.get(FusionPlan), done.get(DeploymentPlan)
+    if deployed is None or fusion is None:
         return done
-    pes, hosts = pe_numbers(deployed, done)
-    plan = done.deployment
+    pes, hosts = pe_numbers(deployed.progress, done)
     units = {} if plan is None else {each.name: _unit_name(each, pes) for each in plan.units}
     numbers = RunTimeNumbers(pes, hosts, units)
-    return replace(
-        done, fusion=_fusion(done.fusion, numbers), deployment=None if plan is None else numbered(plan, numbers)
-    )
+    done = done.with_result(_fusion(fusion, numbers))
+    return done if plan is None else done.with_result(numbered(plan, numbers))
 
 
 def _unit_name(unit: Unit, pes: Mapping[int, int]) -> str:

@@ -8,30 +8,26 @@ from functools import cached_property
 
 from streams_orchestration.compiler.changes.matching import best_matches
 from streams_orchestration.compiler.changes.widths import Replica, replicas
-from streams_orchestration.compiler.compilation import Compilation, Stages, need
+from streams_orchestration.compiler.compilation import PlannedCompilation, Progress
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.pe_program import OperatorProgram
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.redeployment.feeds import Feeds, Level
 from streams_orchestration.compiler.redeployment.outcome import RunTimeNumbers, StatePlace
+from streams_orchestration.compiler.stage_results import FusionPlan
 
 
 class Operators:
     """The operators of a compilation with a deployment plan, indexed by name, identity and PE."""
 
-    def __init__(self, compilation: Compilation, identities: Mapping[str, str] | None = None) -> None:
+    def __init__(self, compilation: PlannedCompilation, identities: Mapping[str, str] | None = None) -> None:
         """Index the operators of a compilation.
 
         Args:
             compilation: the application with its deployment plan.
             identities: identities of logical operators that replace the identities of the spec.
-
-        Raises:
-            ValueError: there is no deployment plan.
         """
-        if compilation.deployment is None:
-            message = "a plan without programs cannot be compared"
-            raise ValueError(message)
         self.compilation = compilation
         self.plan: DeploymentPlan = compilation.deployment
         self.logical: LogicalGraph = compilation.logical
@@ -46,7 +42,8 @@ class Operators:
         self.models: dict[str, LogicalOperator] = {}
         self.by_identity: dict[str, dict[tuple[int, ...], str]] = defaultdict(dict)
         """Identity of a logical operator -> the physical names of its replicas, by their local channels."""
-        for physical, replica in zip(compilation.physical.operators, replicas(compilation), strict=True):
+        known_as = replicas(compilation.logical, compilation.physical)
+        for physical, replica in zip(compilation.physical.operators, known_as, strict=True):
             known = (identities or {}).get(replica.name, replica.name)
             self.replicas[physical.name] = Replica(known, replica.channels)
             self.by_identity[known][replica.channels] = physical.name
@@ -85,13 +82,10 @@ class Operators:
         return [self._pes[number] for number in unit.pes]
 
 
-def paired(deployed: Compilation, wanted: Compilation) -> tuple[Operators, Operators]:
+def paired(deployed: PlannedCompilation, wanted: PlannedCompilation) -> tuple[Operators, Operators]:
     """Return both plans, with equal identities for the same operators.
 
     An operator that gets or loses a uid is matched by its name, unless another operator has that name as its identity.
-
-    Raises:
-        ValueError: a deployment plan is missing.
     """
     return Operators(deployed), Operators(wanted, _identities(deployed.logical, wanted.logical))
 
@@ -117,7 +111,7 @@ def numbering(old: Operators, new: Operators) -> RunTimeNumbers:
 
     A unit outside of regions is named after its first PE in any case.
     """
-    pes, hosts = pe_numbers(old.compilation, new.compilation)
+    pes, hosts = pe_numbers(old.compilation.progress, new.compilation.progress)
     groups = [
         {
             number: [replica for pe in operators.unit_pes(unit) for replica in operators.members(pe)]
@@ -140,9 +134,9 @@ def numbering(old: Operators, new: Operators) -> RunTimeNumbers:
     return RunTimeNumbers(pes, hosts, names)
 
 
-def pe_numbers(deployed: Stages, wanted: Stages) -> tuple[dict[int, int], dict[int, int]]:
+def pe_numbers(deployed: Progress, wanted: Progress) -> tuple[dict[int, int], dict[int, int]]:
     """Return the run-time numbers of the PEs and hosts of a wanted plan, by their compiled numbers."""
-    identities = _identities(need(deployed.logical), need(wanted.logical))
+    identities = _identities(deployed[LogicalGraph], wanted[LogicalGraph])
     before, after = _Members(deployed, {}), _Members(wanted, identities)
     return _numbers(before.pes, after.pes), _numbers(before.hosts, after.hosts)
 
@@ -150,11 +144,12 @@ def pe_numbers(deployed: Stages, wanted: Stages) -> tuple[dict[int, int], dict[i
 class _Members:
     """For each PE and each host, the identities of its operators."""
 
-    def __init__(self, done: Stages, identities: Mapping[str, str]) -> None:
-        known = [Replica(identities.get(name, name), channels) for name, channels in replicas(done)]
+    def __init__(self, done: Progress, identities: Mapping[str, str]) -> None:
+        operators = replicas(done[LogicalGraph], done[PhysicalGraph])
+        known = [Replica(identities.get(name, name), channels) for name, channels in operators]
         self.pes: dict[int, list[Replica]] = {}
         self.hosts: dict[int, list[Replica]] = defaultdict(list)
-        for pe in need(done.fusion).pes:
+        for pe in done[FusionPlan].pes:
             self.pes[pe.id] = [known[operator] for operator in pe.operators]
             self.hosts[pe.host] += self.pes[pe.id]
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from streams_orchestration.compiler.changes.event_time import event_time_changes
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.implementations import load_operator
 from streams_orchestration.compiler.redeployment.meaning import expressions_of
@@ -54,8 +54,8 @@ class NothingToDropError(ValueError):
 
 
 def preview(
-    deployed: Compilation,
-    wanted: Compilation,
+    deployed: PlannedCompilation,
+    wanted: PlannedCompilation,
     *,
     states: Mapping[str, StateFacts] | None = None,
     drop_state: Collection[str] = (),
@@ -75,7 +75,7 @@ def preview(
     Raises:
         NothingToDropError: a name in `drop_state` is unknown, or names an operator whose state is not lost.
         ImplementationError: an operator that is wanted cannot be imported.
-        ValueError: a deployment plan is missing, or the time zone changes and the filter of an Import is wrong.
+        ValueError: the time zone changes and the filter of an Import is wrong.
     """
     old, new = paired(deployed, wanted)
     numbers = numbering(old, new)

@@ -29,22 +29,24 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from streams_orchestration.compiler.compilation import Stages, need
+from streams_orchestration.compiler.compilation import Progress
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.regions.regions import map_regions
 from streams_orchestration.compiler.sections.terms import Document, Section, Terms
 from streams_orchestration.compiler.stage import LOGICAL, PARALLEL, REGIONS, Stage, Summary, SummaryRows
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, ConsistentRegion, RegionMap
 
 
-def regions_are_closed(done: Stages) -> Iterator[str]:
+def regions_are_closed(done: Progress) -> Iterator[str]:
     """Yield a contradiction if a region lacks an operator that it reaches, except starts and autonomous operators.
 
     Also if its list of operators does not agree with `region_of`, or a start is not a member. The ends of a region are
     its members without a consumer inside (A23, A24, A32).
     """
-    logical = need(done.logical)
-    physical = need(done.physical)
-    regions = need(done.regions)
+    logical = done[LogicalGraph]
+    physical = done[PhysicalGraph]
+    regions = done[RegionMap]
     starts = {operator for region in regions.expanded for operator in region.starts}
     scopes = [annotation.scope for annotation in logical.annotations if annotation.kind == "autonomous"]
     inner: defaultdict[int, set[int]] = defaultdict(set)
@@ -68,10 +70,10 @@ def regions_are_closed(done: Stages) -> Iterator[str]:
             yield f"the ends of region {region.index} are not its members without a consumer in it"
 
 
-def _region_map(stages: Stages, terms: Terms) -> Section:
+def _region_map(done: Progress, terms: Terms) -> Section:
     del terms
-    graph, regions = need(stages.physical), need(stages.regions)
-    logical = [each.name for each in need(stages.logical).operators]
+    graph, regions = done[PhysicalGraph], done[RegionMap]
+    logical = [each.name for each in done[LogicalGraph].operators]
     physical = [each.name for each in graph.operators]
     return {
         "logicalRegions": [_region(each, logical, logical=True) for each in regions.logical],
@@ -97,8 +99,8 @@ def _region(region: ConsistentRegion, names: list[str], *, logical: bool) -> Doc
     return document if logical else {"index": region.index, "logicalIndex": region.logical_index, **document}
 
 
-def _summary(done: Stages) -> Summary:
-    regions, operators = need(done.regions), need(done.physical).operators
+def _summary(done: Progress) -> Summary:
+    regions, operators = done[RegionMap], done[PhysicalGraph].operators
     rows = [
         (
             region.index,
@@ -120,11 +122,10 @@ def _summary(done: Stages) -> Summary:
 
 REGIONS_STAGE = Stage(
     name=REGIONS,
-    field="regions",
     result=RegionMap,
     inputs=(LOGICAL, PARALLEL),
     description="The consistent regions: which operators take their cuts together, where they start and end.",
-    compute=lambda done: map_regions(need(done.logical), need(done.physical)),
+    compute=lambda done: map_regions(done[LogicalGraph], done[PhysicalGraph]),
     subject="regions",
     invariant=regions_are_closed,
     summary=_summary,

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import attrgetter
 
-from streams_orchestration.compiler.compilation import Progress, Stages, need
+from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
@@ -79,17 +79,18 @@ def plan_threads(
 
 
 def _compute(done: Progress) -> tuple[ThreadPlan, list[Diagnostic]]:
-    return plan_threads(need(done.logical), need(done.physical), need(done.fusion), done.options)
+    return plan_threads(done[LogicalGraph], done[PhysicalGraph], done[FusionPlan], done.options)
 
 
-def queues_are_placed(done: Stages) -> Iterator[str]:
+def queues_are_placed(done: Progress) -> Iterator[str]:
     """Check that every added queue is after a splitter of its PE, or in front of an operator with its own thread.
 
     Also check that every queue has an input port, and that the plan covers all operators. Rules 65 and 66.
     """
-    physical = need(done.physical)
-    fusion = need(done.fusion)
-    threads = need(done.threads)
+    models = done[LogicalGraph].operators
+    physical = done[PhysicalGraph]
+    fusion = done[FusionPlan]
+    threads = done[ThreadPlan]
     behind = {
         (c.target, c.target_port)
         for c in physical.connections
@@ -99,7 +100,7 @@ def queues_are_placed(done: Stages) -> Iterator[str]:
         yield f"the plan covers {len(threads.operators)} of {len(physical.operators)} operators"
     for queue in threads.queues:
         operator = physical.operators[queue.operator]
-        model = need(done.logical).operators[operator.logical]
+        model = models[operator.logical]
         dedicated = threading_model(model, done.options) == "dedicated"
         if queue.port >= len(model.inputs):
             yield f"{operator.name} has a queue on input {queue.port}, which does not exist"
@@ -107,8 +108,8 @@ def queues_are_placed(done: Stages) -> Iterator[str]:
             yield f"{operator.name}[{queue.port}] got a queue, although no splitter of its PE leads there"
 
 
-def _thread_plan(stages: Stages, terms: Terms) -> Section:
-    plan = need(stages.threads)
+def _thread_plan(done: Progress, terms: Terms) -> Section:
+    plan = done[ThreadPlan]
     return {
         "threadedPorts": columns_of(
             sorted(plan.queues, key=attrgetter("operator", "port")),
@@ -136,8 +137,8 @@ def _thread_plan(stages: Stages, terms: Terms) -> Section:
     }
 
 
-def _summary(done: Stages) -> Summary:
-    threads, operators = need(done.threads), need(done.physical).operators
+def _summary(done: Progress) -> Summary:
+    threads, operators = done[ThreadPlan], done[PhysicalGraph].operators
     summary: Summary = {
         "queues": len(threads.queues),
         "injected_queues": sum(queue.injected for queue in threads.queues),
@@ -158,7 +159,6 @@ def _summary(done: Stages) -> Summary:
 
 THREADS_STAGE = Stage(
     name=THREADS,
-    field="threads",
     result=ThreadPlan,
     inputs=(LOGICAL, PARALLEL, FUSION),
     description="The queues inside the PEs, and which operators more than one thread enters.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import Compilation, Progress
 from streams_orchestration.compiler.explain.decisions import decisions
 from streams_orchestration.compiler.explain.explanation import Explanation
 from streams_orchestration.compiler.options import Options
@@ -31,30 +31,30 @@ def stages_document(compilation: Compilation, before: Compilation | None = None)
 
     A stage without a result in the compilation is left out.
     """
-    decided = decisions(compilation)
+    decided, done = decisions(compilation), compilation.progress
+    earlier = None if before is None else before.progress
     return [
         {
             "name": stage.name,
             "description": stage.description,
             "reads": list(stage.inputs),
-            "figures": _figures(stage, compilation, before),
+            "figures": _figures(stage, done, earlier),
             "decisions": Explanation(stage.name, decided[stage.name]).document()["sections"],
         }
         for stage in STAGES
-        if getattr(compilation, stage.field) is not None
+        if done.get(stage.result) is not None
     ]
 
 
-def _figures(stage: Stage, compilation: Compilation, before: Compilation | None) -> list[Document]:
-    there = before is not None and getattr(before, stage.field) is not None
-    old = stage.summary(before) if before is not None and there else {}
+def _figures(stage: Stage, done: Progress, before: Progress | None) -> list[Document]:
+    old = stage.summary(before) if before is not None and before.get(stage.result) is not None else {}
     return [
         {
             "name": name.replace("_", " "),
             "value": value,
-            "before": old[name] if there and name in old and old[name] != value else None,
+            "before": old[name] if name in old and old[name] != value else None,
         }
-        for name, value in stage.summary(compilation).items()
+        for name, value in stage.summary(done).items()
         if isinstance(value, int | str)
     ]
 

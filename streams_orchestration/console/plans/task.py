@@ -8,7 +8,7 @@ from typing import Any
 
 from streams_orchestration.compiler.checking.checked import checked
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import Compilation, PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_read
 from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.options import Options
@@ -99,7 +99,7 @@ def _base(task: PlanRequest, spec: ReadSpec, deployed: Compilation | None) -> Fi
     return FittedOptions(Options()) if deployed is None else fit(spec, options_of(deployed))
 
 
-def _compiled(spec: ReadSpec, options: Options) -> Compilation | None:
+def _compiled(spec: ReadSpec, options: Options) -> PlannedCompilation | None:
     try:
         return compile_read(spec, options)
     except ApplicationError:
@@ -107,7 +107,11 @@ def _compiled(spec: ReadSpec, options: Options) -> Compilation | None:
 
 
 def _comparison(
-    before: Compilation, now: Compilation, deployed: Compilation | None, options: Options, chosen: Options
+    before: PlannedCompilation,
+    now: PlannedCompilation,
+    deployed: Compilation | None,
+    options: Options,
+    chosen: Options,
 ) -> Document:
     try:
         return comparison_document(compare(before, now, as_deployed(before, deployed)), options, chosen)
@@ -115,7 +119,7 @@ def _comparison(
         return {"error": str(error)}
 
 
-def _redeploy(home: api.Home, compilation: Compilation) -> Document:
+def _redeploy(home: api.Home, compilation: PlannedCompilation) -> Document:
     """Return the preview of a redeploy with this compilation, or the errors that prevent it."""
     try:
         wanted = deployable(compilation)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streams_orchestration.compiler.checking.deployable import Deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.query_columns import QueryColumns
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
 
 
-def with_columns_of_queries(wanted: Deployable) -> Compilation:
+def with_columns_of_queries(wanted: Deployable) -> PlannedCompilation:
     """Analyse the dataframe queries of an application with Spark, which takes some seconds if there are any.
 
     Returns:

@@ -16,6 +16,7 @@ import networkx as nx
 from streams_orchestration.compiler.column_lineage import ColumnOrigins, reference_node
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.deployment import address_of
+from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.drawing.picture import short_kind
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.physical_graph import PhysicalOperator
@@ -64,12 +65,11 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph[str]:
     logical, physical = compilation.logical, compilation.physical
     graph = stage_lineage(logical.application)
     models = [logical.operators[operator.logical] for operator in physical.operators]
-    deployed = () if compilation.deployment is None else compilation.deployment.pes
+    plan = compilation.progress.get(DeploymentPlan)
+    deployed = () if plan is None else plan.pes
     programs = [operator for pe in deployed for operator in pe.program.operators.values()]
     addresses = {each.name: address_of(each) for each in programs if not (each.inputs and each.outputs)}
-    read = {
-        each.index: reference_files(each, import_all=compilation.deployment is not None) for each in logical.operators
-    }
+    read = {each.index: reference_files(each, import_all=plan is not None) for each in logical.operators}
     for pe in compilation.fusion.pes:
         name = f"pes/pe_{pe.id}"
         _add_pe(graph, name, pe, compilation)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -25,7 +24,7 @@ def prepare_stored() -> None:
 
 def stored(compilation: Compilation) -> bytes:
     """Serialize a compilation without the deployment plan, whose parts are stored in rows of their own."""
-    return dump(replace(compilation, deployment=None))
+    return dump(compilation, Compilation)
 
 
 def read_stored(row: ApplicationRow) -> Compilation:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlalchemy import Connection, select
 
 from streams_orchestration.compiler.checking.deployable import Deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
@@ -82,7 +82,9 @@ def preview_redeploy(
     return replace(redeployment, before=row.fingerprint, predicted_seconds=seconds)
 
 
-def _facts_of(chain: StoredState, catalog: Catalog, application: str, deployed: Compilation) -> StateFacts | None:
+def _facts_of(
+    chain: StoredState, catalog: Catalog, application: str, deployed: PlannedCompilation
+) -> StateFacts | None:
     """Return facts of one operator's stored state. If a newer state has replaced it meanwhile, read that one.
 
     None if the state holds only parts of the runtime's own, such as round-robin positions.
@@ -101,14 +103,13 @@ def _facts_of(chain: StoredState, catalog: Catalog, application: str, deployed: 
             chain = newest
 
 
-def deployed_plan(connection: Connection, row: ApplicationRow) -> Compilation:
+def deployed_plan(connection: Connection, row: ApplicationRow) -> PlannedCompilation:
     """Return the compilation in an application's row, with the units and PE programs as they are in the catalog.
 
     Raises:
         OtherVersionError: another version of the product wrote the plan.
     """
     p, u, application = tables.pe, tables.unit, row.name
-    compilation = read_stored(row)
     rows = connection.execute(select(p).where(p.c.application == application).order_by(p.c.id)).all()
     pes = tuple(
         DeployedPe(read_program(application, row.program), row.host, row.restartable, row.initial["sources"])
@@ -128,11 +129,10 @@ def deployed_plan(connection: Connection, row: ApplicationRow) -> Compilation:
         )
         for row in connection.execute(select(u).where(u.c.application == application).order_by(u.c.name))
     )
-    return replace(compilation, deployment=DeploymentPlan(pes, units))
+    return read_stored(row).with_plan(DeploymentPlan(pes, units))
 
 
-def _state_chains(connection: Connection, application: str, deployed: Compilation) -> dict[str, StoredState]:
-    assert deployed.deployment is not None
+def _state_chains(connection: Connection, application: str, deployed: PlannedCompilation) -> dict[str, StoredState]:
     pes = (program.pe for program in deployed.deployment.programs)
     return {operator: chain for pe in pes for operator, chain in newest_states(connection, application, pe).items()}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import select
 
 from streams_orchestration import world
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
@@ -70,7 +70,7 @@ class PlanChange:
     opened: OpenedApplication
     programs: Sequence[PeProgram]
     """The programs of the deployed PEs."""
-    after: Compilation
+    after: PlannedCompilation
     """The new plan, with its run-time numbers."""
     redeployment: Redeployment
     within: float = REDEPLOY_TIMEOUT_SECONDS
@@ -288,4 +288,4 @@ def _carrier(change: PlanChange) -> tuple[Carrier, CommonCut]:
     with change.catalog.read() as connection:
         cut = read_cut(connection, change.application, change.programs, change.redeployment.ending)
     after = change.after
-    return Carrier(change.opened.home, base_directory(after), change.programs, after.plan.programs, cut), cut
+    return Carrier(change.opened.home, base_directory(after), change.programs, after.deployment.programs, cut), cut

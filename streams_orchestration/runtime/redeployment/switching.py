@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, select, update
 
 from streams_orchestration.compiler.brief import without_channels
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
@@ -64,7 +64,7 @@ class NewPlan:
     """A plan that is ready to begin, with the states that its operators begin with."""
 
     home: Home
-    compilation: Compilation
+    compilation: PlannedCompilation
     """The plan, with its run-time numbers."""
     redeployment: Redeployment
     """The actions on units and operators, and the operators' former names."""
@@ -75,7 +75,7 @@ class NewPlan:
     @property
     def deployment(self) -> DeploymentPlan:
         """The deployment plan, with the programs of the PEs."""
-        return self.compilation.plan
+        return self.compilation.deployment
 
 
 def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, within: float) -> list[str]:

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from sqlalchemy import Connection, select, update
 
 from streams_orchestration import world
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.import_path import import_from
 from streams_orchestration.runtime import clock
@@ -74,7 +74,7 @@ class _Taken:
     """The application at its cut."""
 
     row: ApplicationRow
-    plan: Compilation
+    plan: PlannedCompilation
     cut: CommonCut
     """The cut. Its states point to files of the savepoint."""
     imports: tuple[SavedImport, ...]

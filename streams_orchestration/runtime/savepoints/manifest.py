@@ -10,7 +10,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
@@ -252,7 +252,7 @@ def read_file(place: SavepointPlace, file: SavedFile) -> bytes:
     return content
 
 
-def write_plan(place: SavepointPlace, plan: Compilation) -> SavedFile:
+def write_plan(place: SavepointPlace, plan: PlannedCompilation) -> SavedFile:
     """Write the plan of the saved application, with its PE programs; return the manifest's entry for the file.
 
     Raises OSError if the file cannot be written.
@@ -262,7 +262,7 @@ def write_plan(place: SavepointPlace, plan: Compilation) -> SavedFile:
     return SavedFile(name=PLAN, size=len(content), checksum=zlib.crc32(content))
 
 
-def read_plan(place: SavepointPlace, manifest: Manifest) -> Compilation:
+def read_plan(place: SavepointPlace, manifest: Manifest) -> PlannedCompilation:
     """Read the plan of the saved application.
 
     Raises:
@@ -271,7 +271,7 @@ def read_plan(place: SavepointPlace, manifest: Manifest) -> Compilation:
     """
     content = read_file(place, manifest.plan)
     try:
-        return load(Compilation, content)
+        return load(PlannedCompilation, content)
     except ValidationError as error:
         if error.errors()[0]["type"] == "json_invalid":
             raise damaged(place / manifest.plan.name, "it is not a JSON document, or nested too deeply") from error

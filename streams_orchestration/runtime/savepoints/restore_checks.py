@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection, select
 
 from streams_orchestration.compiler.brief import plural
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import Compilation, PlannedCompilation
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment, UnitAction
 from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
@@ -40,9 +40,9 @@ class AcceptedRestore:
 
     place: SavepointPlace
     manifest: Manifest
-    saved: Compilation
+    saved: PlannedCompilation
     """The plan in the savepoint."""
-    after: Compilation
+    after: PlannedCompilation
     """The new plan, with its run-time numbers."""
     redeployment: Redeployment
     """The effects of the new plan on the saved states."""
@@ -88,7 +88,7 @@ def accept(
         message += redeployment.losses
         raise SavepointError(message)
     after = at_run_time(with_columns_of_queries(opened.wanted), redeployment.numbering)
-    targets = tuple(sinks(opened.home, after.plan.programs))
+    targets = tuple(sinks(opened.home, after.deployment.programs))
     _refuse_shared_targets(opened, manifest, targets)
     unmarked = {} if fresh else _unmarked(opened, manifest, targets)
     return AcceptedRestore(place, manifest, saved, after, redeployment, unmarked)
@@ -114,7 +114,11 @@ def _refuse_deployed(opened: OpenedApplication) -> None:
 
 
 def _preview(
-    place: SavepointPlace, manifest: Manifest, saved: Compilation, wanted: Compilation, drop_state: Collection[str]
+    place: SavepointPlace,
+    manifest: Manifest,
+    saved: PlannedCompilation,
+    wanted: PlannedCompilation,
+    drop_state: Collection[str],
 ) -> Redeployment:
     """Preview the effect of a start from a savepoint on the saved states. Every file is read and checked.
 
@@ -132,7 +136,7 @@ def _preview(
         outcome = preview(saved, wanted, states=states, drop_state=drop_state, drained=True)
     except NothingToDropError as error:
         raise DropStateError(manifest.title, str(error)) from error
-    units = tuple(UnitAction(outcome.numbering.units[unit.name], "start") for unit in wanted.plan.units)
+    units = tuple(UnitAction(outcome.numbering.units[unit.name], "start") for unit in wanted.deployment.units)
     return replace(outcome, before=manifest.fingerprint, units=units)
 
 

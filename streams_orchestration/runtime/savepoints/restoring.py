@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.operators.contract import Offset, Operator, SourceOperator
 from streams_orchestration.operators.implementation import import_operator
@@ -69,7 +69,7 @@ def restore(
     """
     accepted = accept(opened, place, drop_state, fresh=fresh)
     if fresh:
-        forget(opened, accepted.after.plan.programs)
+        forget(opened, accepted.after.deployment.programs)
     return _Restoring(opened, accepted).restore()
 
 
@@ -108,7 +108,7 @@ class _Restoring:
             states=manifest.stored_states(accepted.place),
         )
         after, redeployment = accepted.after, accepted.redeployment
-        plans = accepted.saved.plan.programs, after.plan.programs
+        plans = accepted.saved.deployment.programs, after.deployment.programs
         carrier = Carrier(self._home, base_directory(after), *plans, cut)
         try:
             carried = self._own(after, carrier.carry(redeployment))
@@ -125,7 +125,7 @@ class _Restoring:
     def _not_started(self, reason: str) -> str:
         return f"{self._opened.name} was not started from {self._manifest.title}: {reason}"
 
-    def _own(self, after: Compilation, carried: Carried) -> Carried:
+    def _own(self, after: PlannedCompilation, carried: Carried) -> Carried:
         """Copy the savepoint's state files into the application's directories, and point the carried states to them.
 
         Sources adapt their offsets (`SourceOperator.restored`).
@@ -135,7 +135,7 @@ class _Restoring:
             SavepointError: a file of the savepoint cannot be read.
             ImplementationError: the class of a source cannot be imported.
         """
-        programs = after.plan.programs
+        programs = after.deployment.programs
         operators = {operator.name: operator for program in programs for operator in program.operators.values()}
         places = {
             operator.name: directories_of(self._home, program.application, program.pe).states

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.changes.widths import Numbering, first_numbering, replicas, width_change
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration_tests.examples import examples
@@ -65,7 +65,7 @@ graph:
 """
 
 
-def planned(application: Any, **options: Any) -> Compilation:
+def planned(application: Any, **options: Any) -> PlannedCompilation:
     widths = tuple(options.pop("widths", {}).items())
     return compile_application(application, Options(widths=widths, fusion=options.pop("fusion", "legacy"), **options))
 
@@ -177,7 +177,7 @@ def test_a_width_change_numbers_and_restarts_exactly_the_changed_pes(steps: list
     for old, new in pairwise(plans):
         known = numbering or first_numbering(old)
         change = width_change(old, new, numbering)
-        before, after = replicas(old), replicas(new)
+        before, after = (replicas(each.logical, each.physical) for each in (old, new))
         stay = set(before) & set(after)
         assert len(change.added) == len(after) - len(stay)
         assert len(change.removed) == len(before) - len(stay)

@@ -24,4 +24,4 @@ def test_advice_is_given_by_compiling_and_by_the_check_of_a_deployment(tmp_path:
     spec.write_text(UNNAMED)
     compilation = compile_spec(spec)
     for check in (check_parameters, check_operators):
-        assert [each.code for each in check(compilation)] == ["SO5011"]
+        assert [each.code for each in check(compilation.progress)] == ["SO5011"]

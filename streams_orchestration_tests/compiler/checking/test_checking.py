@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin
 import pytest
 
 from streams_orchestration.compiler.checking.checking import check_operators, check_parameters
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.standard import STANDARD as STANDARD_SIGNATURES
@@ -65,7 +65,7 @@ OUTPUTS = "outputs: [{stream: Some, schema: Row}]"
 def compiled(
     directory: Path, operator: str = "Filter", parameters: str = "{}", implementation: str = "absent:Absent",
     outputs: str = "", last: str = "Some", place: str = "out",
-) -> Compilation:  # fmt: skip
+) -> PlannedCompilation:  # fmt: skip
     (directory / "rows.csv").write_text("n,s\n1,a\n")
     spec = directory / "app.yaml"
     spec.write_text(
@@ -77,8 +77,8 @@ def compiled(
     return compile_spec(spec)
 
 
-def only(compilation: Compilation, code: str, operator: str = "Some") -> str:
-    (actual,) = check_operators(compilation)
+def only(compilation: PlannedCompilation, code: str, operator: str = "Some") -> str:
+    (actual,) = check_operators(compilation.progress)
     assert (actual.code, actual.severity, actual.operator) == (code, "error", operator)
     assert actual.location.startswith(str(compilation.logical.operators[0].location).rpartition(":")[0])
     return actual.message
@@ -116,7 +116,7 @@ class NotAnOperator:
 
 
 def test_a_sound_application_has_no_diagnostics(tmp_path: Path):
-    assert check_operators(compiled(tmp_path, parameters="{filter: n > 0}")) == []
+    assert check_operators(compiled(tmp_path, parameters="{filter: n > 0}").progress) == []
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_wrong_parameter_is_named_with_its_own_line(tmp_path: Path):
     """One that is missing has that of the operator."""
     spec = tmp_path / "app.yaml"
     spec.write_text(LINES)
-    wrong = {each.message: each.location for each in check_operators(compile_spec(spec))}
+    wrong = {each.message: each.location for each in check_operators(compile_spec(spec).progress)}
     assert wrong == {
         "the parameter iterations is an integer, not 'ten'": f"{spec}:8",
         "there is no parameter perod; the nearest is period": f"{spec}:9",
@@ -149,7 +149,7 @@ def test_a_missing_parameter_is_named(tmp_path: Path):
 
 def test_several_wrong_parameters_are_reported_together(tmp_path: Path):
     compilation = compiled(tmp_path, "Aggregate", "{windo: x, output: 3}")
-    actual = [diagnostic.message for diagnostic in check_operators(compilation)]
+    actual = [diagnostic.message for diagnostic in check_operators(compilation.progress)]
     assert len(actual) == 3
     assert any("there is no parameter windo; " in message and "window" in message for message in actual)
 
@@ -226,7 +226,7 @@ def test_a_class_that_would_drop_every_tuple_is_named(tmp_path: Path, kind: str,
 
 def test_a_class_may_handle_marks_only_and_a_source_makes_tuples(tmp_path: Path):
     compilation = compiled(tmp_path, "Mine", implementation=f"{__name__}:MarksOnly", outputs=OUTPUTS)
-    assert check_operators(compilation) == []
+    assert check_operators(compilation.progress) == []
     assert wrong_method(Endless, 0) == "Endless has no method produce, so it would never make a tuple"
 
 
@@ -238,7 +238,7 @@ def test_any_error_of_an_operator_s_own_check_becomes_a_diagnostic(tmp_path: Pat
 def test_an_operator_without_an_implementation_can_be_compiled_only(tmp_path: Path):
     compilation = compiled(tmp_path, "JavaOp", last="Some")
     assert "JavaOp has no implementation that could run" in only(compilation, "SO5001")
-    assert check_parameters(compilation) == []
+    assert check_parameters(compilation.progress) == []
 
 
 def test_two_sinks_cannot_share_a_directory(tmp_path: Path):
@@ -267,15 +267,15 @@ graph:
 """
     )
     compilation = compile_spec(spec)
-    assert check_parameters(compilation) == []
-    wrong_here = {diagnostic.operator for diagnostic in check_operators(compilation)}
+    assert check_parameters(compilation.progress) == []
+    wrong_here = {diagnostic.operator for diagnostic in check_operators(compilation.progress)}
     assert wrong_here == {"S", "F", "G", "M", "A", "K", "C", "D", "E"}
 
 
 def test_a_condition_may_be_a_truth_value(tmp_path: Path):
     for kind, parameters in (("Filter", "{filter: true}"), ("Functor", "{filter: false}")):
-        assert check_parameters(compiled(tmp_path, kind, parameters)) == []
-    assert check_parameters(compiled(tmp_path, "Punctor", "{punctuate: true, position: after}")) == []
+        assert check_parameters(compiled(tmp_path, kind, parameters).progress) == []
+    assert check_parameters(compiled(tmp_path, "Punctor", "{punctuate: true, position: after}").progress) == []
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ graph:
   - {{name: K, operator: FileSink, inputs: [F]}}
 """
     )
-    (actual,) = check_parameters(compile_spec(spec))
+    (actual,) = check_parameters(compile_spec(spec).progress)
     assert (actual.operator, actual.severity) == ("F", "error")
     assert message in actual.message
     assert actual.location.endswith("spec.yaml:6")
@@ -343,7 +343,7 @@ def of_one(directory: Path, operator: str, parameters: dict[str, Any]) -> list[D
     source = {"name": "S", "operator": "Beacon", "outputs": [{"stream": "S", "schema": schema}], "annotations": notes}
     head = "specVersion: 1\napplication: one\ngraph:"
     spec.write_text(f"{head}\n  - {json.dumps(source)}\n  - {json.dumps(invocation)}\n")
-    return [diagnostic for diagnostic in check_parameters(compile_spec(spec)) if diagnostic.code == "SO5003"]
+    return [diagnostic for diagnostic in check_parameters(compile_spec(spec).progress) if diagnostic.code == "SO5003"]
 
 
 @pytest.mark.parametrize(("operator", "parameter", "values"), enumerations())
@@ -364,7 +364,7 @@ def test_a_value_that_is_none_of_a_parameter_s_is_said_when_compiling(
 
 def test_a_value_of_streams_that_cannot_be_used_here_compiles_and_is_not_deployed(tmp_path: Path):
     compilation = compiled(tmp_path, "FileSink", "{file: x, format: txt}", last="Rows", outputs="outputs: []")
-    assert check_parameters(compilation) == []
+    assert check_parameters(compilation.progress) == []
     message = only(compilation, "SO5003")
     assert message.startswith(
         "the value txt of the parameter format of Streams cannot be used here; use parquet, csv, jsonl, arrow, "
@@ -379,8 +379,8 @@ def test_a_missing_input_file_is_a_warning_when_compiling_and_an_error_when_depl
     )
     spec.write_text(f"specVersion: 1\napplication: one\ngraph:\n  - {source}\n")
     compilation = compile_spec(spec)
-    (warning,) = check_parameters(compilation)
-    (error,) = check_operators(compilation)
+    (warning,) = check_parameters(compilation.progress)
+    (error,) = check_operators(compilation.progress)
     assert (warning.code, warning.severity, warning.location) == ("SO5008", "warning", f"{spec}:4")
     assert (error.code, error.severity, error.location) == ("SO5004", "error", f"{spec}:4")
     assert warning.message == error.message
@@ -388,4 +388,4 @@ def test_a_missing_input_file_is_a_warning_when_compiling_and_an_error_when_depl
 
 
 def test_an_input_file_that_is_there_is_no_matter(tmp_path: Path):
-    assert check_parameters(compiled(tmp_path)) == []
+    assert check_parameters(compiled(tmp_path).progress) == []

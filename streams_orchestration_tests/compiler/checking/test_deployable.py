@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
@@ -43,13 +43,13 @@ operators:
 """A loop in a consistent region, through a control port."""
 
 
-def compiled(directory: Path, *graph: str) -> Compilation:
+def compiled(directory: Path, *graph: str) -> PlannedCompilation:
     spec = directory / "app.yaml"
     spec.write_text("specVersion: 1\napplication: app\ngraph:" + "".join(graph))
     return compile_spec(spec)
 
 
-def refused(compilation: Compilation) -> list[tuple[str, str]]:
+def refused(compilation: PlannedCompilation) -> list[tuple[str, str]]:
     with pytest.raises(ApplicationError) as error:
         deployable(compilation)
     return [(each.code, each.operator) for each in errors_of(error.value.diagnostics)]
@@ -82,7 +82,7 @@ def test_wrong_operators_are_to_be_mended_before_pes_that_cannot_run(tmp_path: P
 
 def test_a_declared_operator_never_runs_as_the_standard_one_of_its_name(tmp_path: Path):
     compilation = compiled(tmp_path, SOUND, "\noperators: {Filter: {inputs: [{}], outputs: [{}]}}")
-    assert compilation.plan.refusal.startswith("operator Kept: Filter has no implementation that could run")
+    assert compilation.deployment.refusal.startswith("operator Kept: Filter has no implementation that could run")
     assert refused(compilation) == [("SO5001", "Kept")]
 
 

@@ -27,5 +27,5 @@ graph:
 def test_two_imports_with_the_same_fault_are_both_named(tmp_path: Path):
     file = tmp_path / "app.yaml"
     file.write_text(SPEC)
-    found = check_operators(compile_spec(file))
+    found = check_operators(compile_spec(file).progress)
     assert [each.operator for each in found if each.code == "SO5005"] == ["One", "Two", "Three[0].In"]

@@ -60,7 +60,7 @@ def messages(directory: Path, operator: str, parameters: str, submission: dict[s
         done = compile_spec(spec, Options(submission=submission))
     except ApplicationError as error:
         return [str(each) for each in error.diagnostics]
-    return [str(each) for each in (*done.diagnostics, *check_operators(done))]
+    return [str(each) for each in (*done.diagnostics, *check_operators(done.progress))]
 
 
 CASES = [

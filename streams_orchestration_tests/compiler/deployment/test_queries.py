@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from streams_orchestration.compiler.checking.checking import check_operators
-from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.explain.questions import explain
@@ -36,7 +36,7 @@ def spec(parameters: dict[str, Any], operator: str = "Sql", **more: Any) -> dict
     }  # fmt: skip
 
 
-def compiled(document: dict[str, Any], directory: Path, options: Options | None = None) -> Compilation:
+def compiled(document: dict[str, Any], directory: Path, options: Options | None = None) -> PlannedCompilation:
     path = directory / "queries.yaml"
     path.write_text(yaml.safe_dump(document))
     return compile_spec(path, options or Options())
@@ -52,7 +52,7 @@ def test_a_query_is_alone_in_its_pe(tmp_path: Path, fusion: Any):
     names = [[actual.physical.operators[each].name for each in pe.operators] for pe in actual.fusion.pes]
     assert ["Work"] in names
     assert ["Further"] in names
-    engines = {next(iter(p.operators.values())).name: p.engine for p in need(actual.deployment).programs}
+    engines = {next(iter(p.operators.values())).name: p.engine for p in actual.deployment.programs}
     assert {engines["Work"], engines["Further"]} == {"dataframe"}
 
 
@@ -65,7 +65,7 @@ def test_a_query_with_the_width_of_spark_is_one_replica_and_no_region(tmp_path: 
     without = compiled(spec(QUERY), tmp_path)
     actual = compiled(annotated(spec(QUERY), {"width": "spark"}), tmp_path)
     assert actual.diagnostics == without.diagnostics
-    assert dump(need(actual.deployment)) == dump(need(without.deployment))
+    assert dump(actual.deployment) == dump(without.deployment)
     assert explained(actual, "Work") == [
         "one query of Spark's, whose partitions are its own: one for each core of its host"
     ]
@@ -77,7 +77,7 @@ def test_channels_of_a_query_have_one_partition_each(tmp_path: Path):
     assert explained(actual, "Work[1]") == ["a query of Spark's with one partition: the channels divide its tuples"]
 
 
-def explained(compilation: Compilation, operator: str) -> list[str]:
+def explained(compilation: PlannedCompilation, operator: str) -> list[str]:
     sections = explain(compilation, operator).sections
     return [fact.text for each in sections if each.title == "Channel" for fact in each.facts if "Spark" in fact.text]
 
@@ -121,7 +121,7 @@ def test_queries_that_are_colocated_are_one(tmp_path: Path):
         each["config"] = {"placement": {"partitionColocation": "together"}}
     actual = compiled(document, tmp_path)
     assert actual.diagnostics == ()
-    programs = [program for program in need(actual.deployment).programs if program.engine == "dataframe"]
+    programs = [program for program in actual.deployment.programs if program.engine == "dataframe"]
     assert [[each.name for each in program.operators.values()] for program in programs] == [["Work", "Further"]]
     assert [len(program.tasks) for program in programs] == [1]
 
@@ -154,7 +154,7 @@ def test_wrong_parameters_of_a_query_are_found_before_anything_starts(
     tmp_path: Path, operator: str, parameters: dict[str, Any], message: str
 ):
     compilation = compiled(spec(parameters, operator), tmp_path)
-    (matches,) = check_operators(compilation)
+    (matches,) = check_operators(compilation.progress)
     assert matches.operator == "Work"
     assert message in matches.message
 
@@ -163,4 +163,4 @@ def test_a_query_needs_the_type_of_its_output(tmp_path: Path):
     document = spec(QUERY)
     document["graph"][1]["outputs"] = ["Done"]
     del document["graph"][2:]
-    assert any("needs a schema" in each.message for each in check_operators(compiled(document, tmp_path)))
+    assert any("needs a schema" in each.message for each in check_operators(compiled(document, tmp_path).progress))

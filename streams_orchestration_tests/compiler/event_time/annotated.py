@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import broken_conditions, compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
@@ -15,7 +15,7 @@ AT = {"eventTimeAttribute": "at"}
 SCHEMAS = {"T": TYPE}
 
 
-def compiled(spec: dict[str, Any], **options: Any) -> Compilation:
+def compiled(spec: dict[str, Any], **options: Any) -> PlannedCompilation:
     """Compile a spec without its first two keys."""
     return compile_application(
         application_from_mapping({"specVersion": 1, "application": "test"} | spec), Options(**options)
@@ -56,7 +56,7 @@ def sink(name: str, *streams: str) -> dict[str, Any]:
     }
 
 
-def connections(done: Compilation) -> list[str]:
+def connections(done: PlannedCompilation) -> list[str]:
     """Return the event-time connections of the physical graph, sorted."""
     names = [operator.name for operator in done.physical.operators]
     numbers = [number for each in done.event_time.operators for number in each.connections]
@@ -64,7 +64,7 @@ def connections(done: Compilation) -> list[str]:
     return sorted(f"{names[c.source]}:{c.source_port} -> {names[c.target]}:{c.target_port}" for c in ends)
 
 
-def outputs(done: Compilation) -> list[str]:
+def outputs(done: PlannedCompilation) -> list[str]:
     """Return the event-time output ports of the physical graph, sorted."""
     operators = done.physical.operators
     return sorted(
@@ -72,7 +72,7 @@ def outputs(done: Compilation) -> list[str]:
     )
 
 
-def roles(done: Compilation) -> dict[str, dict[str, Any]]:
+def roles(done: PlannedCompilation) -> dict[str, dict[str, Any]]:
     """Return mode, lag and gap of each replica in a graph."""
     return {
         done.physical.operators[each.operator].name: {

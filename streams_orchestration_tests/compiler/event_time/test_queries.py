@@ -42,7 +42,7 @@ def faults(*nodes: dict[str, Any]) -> list[tuple[str, str]]:
         done = compiled({"schemas": SCHEMAS, "graph": [*nodes]})
     except ApplicationError as error:
         return [(each.code, each.message) for each in error.diagnostics if each.severity == "error"]
-    found = check_operators(done)
+    found = check_operators(done.progress)
     return [
         (each.code, each.message) for each in found if each.severity == "error" and "no such file" not in each.message
     ]
@@ -84,7 +84,7 @@ def test_a_time_within_an_attribute_is_refused():
     schemas = {"N": "k string, when struct<dt: timestamp>"}
     nested = source("A", {"eventTimeAttribute": "when.dt"}, "N")
     of_nested = query("A", **GRAPH) | {"outputs": [{"stream": "Q", "schema": "N"}]}
-    found = check_operators(compiled({"schemas": schemas, "graph": [nested, of_nested, sink("K", "Q")]}))
+    found = check_operators(compiled({"schemas": schemas, "graph": [nested, of_nested, sink("K", "Q")]}).progress)
     (message,) = (each.message for each in found if "no such file" not in each.message)
     assert "is a field of when, and Spark needs an attribute of the tuple itself" in message
 

@@ -274,7 +274,7 @@ def test_a_query_that_would_have_to_make_watermarks_of_its_results_is_refused(
     if annotated:
         query["annotations"] = {"eventTime": AT}
     done = sound({"graph": [source("A", None if annotated else AT), query, *behind]})
-    found = [each for each in check_operators(done) if each.code == "SO5012"]
+    found = [each for each in check_operators(done.progress) if each.code == "SO5012"]
     assert [each.operator for each in found] == ["Q"] * refused
 
 
@@ -287,14 +287,14 @@ def test_a_drawing_shows_where_event_time_begins_and_goes():
         "parameters": {},
     }
     done = sound({"graph": [source("A", AT), cut, sink("K", "Cut")]})
-    shown = picture(done)
+    shown = picture(done.progress)
     assert [box.lines[0] for box in shown.operators if box.clock] == ["A"]
     assert [wire.tip.splitlines()[0] for wire in shown.wires if wire.event_time] == ["A[0] → Cut[0]"]
-    drawn = draw_svg(done)
+    drawn = draw_svg(done.progress)
     assert drawn.count(EVENT_TIME) == 3 + 3  # a circle, its hands and a line, and all of them in the legend
     assert "event time begins" in drawn
-    assert EVENT_TIME not in draw_svg(sound({"graph": [source("A"), sink("K", "A")]}))
-    assert "→ Cut  (reference, event time)" in draw_text(done)
+    assert EVENT_TIME not in draw_svg(sound({"graph": [source("A"), sink("K", "A")]}).progress)
+    assert "→ Cut  (reference, event time)" in draw_text(done.progress)
 
 
 @pytest.mark.parametrize(
@@ -351,5 +351,5 @@ def test_times_of_panes_have_the_type_of_the_event_time_attribute():
         },
         sink("K", "G"),
     ]
-    found = [each.message for each in check_operators(sound({"graph": graph})) if each.operator == "G"]
+    found = [each.message for each in check_operators(sound({"graph": graph}).progress) if each.operator == "G"]
     assert found == ["output.start: the value is bigint, but the output stream's attribute is string"]

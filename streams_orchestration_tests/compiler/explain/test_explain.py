@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application, compile_spec
 from streams_orchestration.compiler.explain import Explanation, UnknownSubjectError, code_explanation, explain
 from streams_orchestration.compiler.explain.decisions import MAX_LISTED_DECISIONS, decisions
@@ -32,7 +32,7 @@ QUESTIONS = [
 ]
 
 
-def compiled(case: dict[str, Any], tmp_path: Path) -> Compilation:
+def compiled(case: dict[str, Any], tmp_path: Path) -> PlannedCompilation:
     path = tmp_path / "spec.yaml"
     head = "specVersion: 1\napplication: test\n" if "operators:" in case["spec"] else PLAIN
     path.write_text(head + case["spec"], encoding="utf-8")
@@ -83,7 +83,7 @@ REFUSED = {
 def test_state_that_cannot_be_kept_is_explained_in_the_words_of_a_preview(case: str, tmp_path: Path):
     operator, parameters, attribute = REFUSED[case]
 
-    def wide(width: int) -> Compilation:
+    def wide(width: int) -> PlannedCompilation:
         words = {"OPERATOR": operator, "PARAMETERS": parameters, "ATTRIBUTE": attribute, "WIDTH": str(width)}
         text = STATES
         for word, value in words.items():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.explain import explain
 from streams_orchestration.compiler.options import Options
@@ -51,11 +51,11 @@ def chain(*configs: dict[str, Any]) -> Any:
     return graph(*(invocation | config for invocation, config in zip(invocations, padded, strict=True)))
 
 
-def fused(application: Any, measured: Profile | None, **options: Any) -> Compilation:
+def fused(application: Any, measured: Profile | None, **options: Any) -> PlannedCompilation:
     return compile_application(application, Options(profile=measured, **options))
 
 
-def pes(done: Compilation) -> list[str]:
+def pes(done: PlannedCompilation) -> list[str]:
     return ["".join(done.physical.operators[each].name for each in pe.operators) for pe in done.fusion.pes]
 
 

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.options import Options
@@ -41,13 +41,15 @@ def application(case: dict[str, Any]) -> Application:
     return application_from_mapping(head | yaml.safe_load(case["spec"]))
 
 
-def rewritten(given: Application, machines: Mapping[str, int], options: dict[str, Any] | None = None) -> Compilation:
+def rewritten(
+    given: Application, machines: Mapping[str, int], options: dict[str, Any] | None = None
+) -> PlannedCompilation:
     """Return the application with a decision for it, compiled with other options than those of the decision."""
     decision = assignment(compile_application(given), dict(machines))
     return compile_application(given, Options(**options or {}, decoupling=decision))
 
 
-def names(compilation: Compilation) -> list[list[str]]:
+def names(compilation: PlannedCompilation) -> list[list[str]]:
     return [[compilation.physical.operators[each].name for each in pe.operators] for pe in compilation.fusion.pes]
 
 
@@ -118,4 +120,4 @@ def test_a_decision_splits_pes_and_changes_nothing_else(
     for network in networks:
         assert set(network.outputs) <= set(done.fusion.pes[network.sender].outputs)
         assert set(network.inputs) <= set(done.fusion.pes[network.receiver].inputs)
-    assert load(Compilation, dump(done)) == done
+    assert load(PlannedCompilation, dump(done)) == done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.placement.tags import resolve_tag
@@ -16,13 +16,13 @@ CASES = cases("parallel.yaml")
 SPECS = cases("parallel_specs.yaml")
 
 
-def compiled(identity: str) -> Compilation:
+def compiled(identity: str) -> PlannedCompilation:
     spec = {"specVersion": 1, "application": identity, **SPECS[identity]["spec"]}
     return compile_application(application_from_mapping(spec), Options(fusion="legacy"))
 
 
 @pytest.fixture(scope="module", params=sorted(CASES))
-def case(request: pytest.FixtureRequest) -> tuple[str, Compilation]:
+def case(request: pytest.FixtureRequest) -> tuple[str, PlannedCompilation]:
     return request.param, compiled(request.param)
 
 
@@ -30,7 +30,7 @@ def test_every_case_has_a_spec() -> None:
     assert set(CASES) == set(SPECS)
 
 
-def test_case_sizes(case: tuple[str, Compilation]) -> None:
+def test_case_sizes(case: tuple[str, PlannedCompilation]) -> None:
     identity, actual = case
     expected = CASES[identity]["expected"]
     assert len(actual.physical.operators) == expected["physical_ops"]
@@ -38,12 +38,12 @@ def test_case_sizes(case: tuple[str, Compilation]) -> None:
     assert len(actual.physical.splitters) == expected["splitters"]
 
 
-def test_case_splitters(case: tuple[str, Compilation]) -> None:
+def test_case_splitters(case: tuple[str, PlannedCompilation]) -> None:
     identity, actual = case
     assert splitter_texts(actual.physical) == SPECS[identity]["splitters"]
 
 
-def test_case_plans(case: tuple[str, Compilation]) -> None:
+def test_case_plans(case: tuple[str, PlannedCompilation]) -> None:
     identity, actual = case
     expected = CASES[identity]["expected"]
     names = [operator.name for operator in actual.physical.operators]
@@ -57,7 +57,7 @@ def test_case_plans(case: tuple[str, Compilation]) -> None:
     assert len(inputs - imported) == expected["pe_input_ports"]
 
 
-def test_case_tags(case: tuple[str, Compilation]) -> None:
+def test_case_tags(case: tuple[str, PlannedCompilation]) -> None:
     identity, actual = case
     tags = {
         operator.name: [

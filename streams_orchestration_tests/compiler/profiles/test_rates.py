@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.profiles.rates import measured_rates
@@ -36,7 +36,7 @@ def profile(*streams: dict[str, Any], seconds: float = 1.0) -> dict[str, Any]:
     return {"profileVersion": 1, "application": "measured", "seconds": seconds, "streams": list(streams)}
 
 
-def compiled(document: dict[str, Any] | None = None, *, width: int = 2, pes: int = 2) -> Compilation:
+def compiled(document: dict[str, Any] | None = None, *, width: int = 2, pes: int = 2) -> PlannedCompilation:
     measured = profile_from_mapping(document) if document else None
     options = Options(fusion="manual", pes=pes, widths=(("B", width),), profile=measured)
     return compile_application(application_from_mapping(APPLICATION), options)
@@ -48,7 +48,7 @@ def rates(document: dict[str, Any], *, width: int = 2) -> dict[str, float]:
     return {done.physical.operators[operator].name: rate for (operator, _), rate in measured.items()}
 
 
-def together(done: Compilation) -> set[frozenset[str]]:
+def together(done: PlannedCompilation) -> set[frozenset[str]]:
     return {frozenset(done.physical.operators[each].name for each in pe.operators) for pe in done.fusion.pes}
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import Compilation, PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.redeployment.preview import preview
@@ -33,7 +33,7 @@ STATES = {name: StateFacts(3, 300) for name in ("First", "Sums")}
 
 def compiled(
     key: str = "[k, n>15]", measure: str = '"Average(n + 1)"', row: str = "n int", zone: str = ""
-) -> Compilation:
+) -> PlannedCompilation:
     """Return an application as it is deployed: with what was noted of its expressions."""
     text = SPEC.replace("KEY", key).replace("MEASURE", measure).replace("n int", row)
     text = text.replace("s double", "s timestamp") if "Max(" in measure else text
@@ -41,7 +41,7 @@ def compiled(
     return deployable(compile_application(read(text))).compilation
 
 
-def lost(before: Compilation, after: Compilation) -> dict[str, str]:
+def lost(before: PlannedCompilation, after: PlannedCompilation) -> dict[str, str]:
     """Return the operators whose state would be lost, with the reasons."""
     outcome = preview(before, after, states=STATES)
     return {each.operator: each.reason for each in outcome.operators if each.action == "refused" or each.lossy}
@@ -126,7 +126,7 @@ def test_a_text_that_a_later_version_reads_otherwise_is_another_meaning():
 
 
 def test_a_deployed_compilation_has_the_canonical_texts_of_expressions():
-    compilation = replace(load(Compilation, dump(replace(compiled(), deployment=None))), deployment=None)
+    compilation = load(Compilation, dump(compiled(), Compilation))
     first = next(each for each in compilation.logical.operators if each.name == "First")
     assert first.expressions == (("key", "k", "k"), ("key", "n>15", "n > 15"))
     assert first.parameters == {"key": ["k", "n>15"]}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
@@ -37,13 +37,12 @@ graph:
 CASES = cases("redeployments.yaml")
 
 
-def compiled(edits: dict[str, str]) -> Compilation:
+def compiled(edits: dict[str, str]) -> PlannedCompilation:
     text = SPEC
     for old, new in edits.items():
         assert old in text, old
         text = text.replace(old, new)
     compilation = compile_application(read(text.replace("KEYED:", "")))
-    assert compilation.deployment is not None
     assert compilation.deployment.refusal == ""
     return compilation
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
@@ -16,9 +16,8 @@ from streams_orchestration_tests.compiler.redeployment.chains import APART, HEAD
 from streams_orchestration_tests.specs import read
 
 
-def compiled(*chains: str, **options: Any) -> Compilation:
+def compiled(*chains: str, **options: Any) -> PlannedCompilation:
     compilation = compile_application(read(HEAD + "".join(chains)), Options(**options))
-    assert compilation.deployment is not None
     assert not compilation.deployment.refusal
     return compilation
 
@@ -42,8 +41,7 @@ def test_another_region_in_front_leaves_the_others_alone():
     assert len(set(outcome.numbering.pes.values())) == len(outcome.numbering.pes)
 
 
-def pe_numbers(compilation: Compilation) -> dict[str, int]:
-    assert compilation.deployment is not None
+def pe_numbers(compilation: PlannedCompilation) -> dict[str, int]:
     programs = compilation.deployment.programs
     return {each.name: program.pe for program in programs for each in program.operators.values()}
 

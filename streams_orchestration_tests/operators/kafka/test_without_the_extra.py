@@ -33,9 +33,9 @@ def test_an_application_compiles_and_its_deployment_names_the_extra(tmp_path: Pa
     monkeypatch.setattr(importlib.util, "find_spec", without)
     (tmp_path / "both.yaml").write_text(SPEC)
     compilation = compile_spec(tmp_path / "both.yaml")
-    assert check_parameters(compilation) == []
-    assert [finding.operator for finding in check_operators(compilation)] == ["In", "Out"]
-    for finding in check_operators(compilation):
+    assert check_parameters(compilation.progress) == []
+    assert [finding.operator for finding in check_operators(compilation.progress)] == ["In", "Out"]
+    for finding in check_operators(compilation.progress):
         assert "pip install 'streams-orchestration[kafka]'" in finding.message
 
 
@@ -57,6 +57,6 @@ def test_an_application_compiles_and_its_deployment_names_the_extra(tmp_path: Pa
 )
 def test_wrong_properties_of_kafka_are_reported_before_it_runs(tmp_path: Path, before: str, after: str, wanted: str):
     (tmp_path / "both.yaml").write_text(SPEC.replace(before, after, 1))
-    findings = check_operators(compile_spec(tmp_path / "both.yaml"))
+    findings = check_operators(compile_spec(tmp_path / "both.yaml").progress)
     assert wanted in findings[0].message
     assert "planted" not in str(findings)

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import Compilation, PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.fingerprint import difference, fingerprint
@@ -76,7 +76,7 @@ def file(tmp_path: Path) -> Path:
     return write_rows(tmp_path / "rows.parquet", COUNT)
 
 
-def spec(file: Path, *changes: tuple[str, str]) -> Compilation:
+def spec(file: Path, *changes: tuple[str, str]) -> PlannedCompilation:
     text = SPEC
     for old, new in changes:
         assert old in text
@@ -252,7 +252,7 @@ def test_columns_of_a_query_are_kept_until_spark_analyses_it_again(
     assert known(brought[0]) == ["k2"]
 
 
-def read_back(compilation: Compilation) -> Compilation:
+def read_back(compilation: PlannedCompilation) -> Compilation:
     return load(Compilation, stored(compilation))
 
 

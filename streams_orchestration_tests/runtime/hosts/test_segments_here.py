@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streams_orchestration.compiler.compilation import need
 from streams_orchestration.runtime.hosts.pes import PlacedPe
 from streams_orchestration.runtime.hosts.segments_here import streams_here
 from streams_orchestration_tests.runtime.applications import network
 
 
 def test_a_stream_stays_on_a_host_only_if_no_other_host_reads_it(tmp_path: Path):
-    programs = need(network(tmp_path, 4, fusion="manual", pes=7).deployment).programs
+    programs = network(tmp_path, 4, fusion="manual", pes=7).deployment.programs
     together = [PlacedPe(program, 0) for program in programs]
     apart = [PlacedPe(program, program.pe) for program in programs]
     for program in programs:

@@ -10,7 +10,7 @@ from typing import Any
 from openlineage.client.event_v2 import RunEvent
 from openlineage.client.serde import Serde
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.lineage.client import LineageError
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source
 
@@ -40,7 +40,7 @@ class SentEvents:
         return [event["run"]["runId"] for event in self.events]
 
 
-def filtered(path: Path, pes: int) -> Compilation:
+def filtered(path: Path, pes: int) -> PlannedCompilation:
     """Rows -> those that are positive -> twice their number -> Out, in so many PEs."""
     graph = [
         source("Rows", path),

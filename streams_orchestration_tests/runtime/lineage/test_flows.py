@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streams_orchestration.compiler.compilation import need
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime.lineage.dataset_names import DatasetName
 from streams_orchestration.runtime.lineage.flows import DataColumn, flows_of
@@ -31,7 +30,7 @@ def test_a_file_that_an_operator_reads_beside_its_streams_is_an_input(tmp_path: 
     path = tmp_path / "airlines.yaml"
     path.write_text(LOOKUP)
     compilation = compile_spec(path)
-    programs = [pe.program for pe in need(compilation.deployment).pes]
+    programs = [pe.program for pe in compilation.deployment.pes]
     flows = flows_of(Home(tmp_path / "home"), str(tmp_path), compilation, programs)
     table = DatasetName("file", str(tmp_path / "airlines.csv"))
     assert set(flows.inputs) == {table}

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, select, update
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow
@@ -24,7 +24,7 @@ ELSEWHERE = "another boot"
 class Place:
     """The application and the machines."""
 
-    def __init__(self, directory: Path, hosts: FakeHosts, compilation: Compilation) -> None:
+    def __init__(self, directory: Path, hosts: FakeHosts, compilation: PlannedCompilation) -> None:
         self.home, self.hosts = Home(directory / "home"), hosts
         self.local = LocalApplication(self.home, compilation, 5)
         self.catalog, self.name = Catalog(self.home), self.local.name

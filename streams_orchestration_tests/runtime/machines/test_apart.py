@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.deployment_plan import HostRequirements
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -33,7 +33,9 @@ def config(**placement: Any) -> dict[str, Any]:
 APART, ALONE = config(hostExlocation=["apart"]), config(hostIsolation=True)
 
 
-def three_hosts(place: Path, first: dict[str, Any], second: dict[str, Any], third: dict[str, Any]) -> Compilation:
+def three_hosts(
+    place: Path, first: dict[str, Any], second: dict[str, Any], third: dict[str, Any]
+) -> PlannedCompilation:
     rows = write_rows(place / "rows.parquet", 5)
     graph = [
         source("Rows", rows, **first),

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.operators import Operator, TupleBatch
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -57,7 +57,7 @@ class Odd(Operator):
         self.submit(batch.filter(odd))
 
 
-def ran(tmp_path: Path, compilation: Compilation, source_limit: int = 25) -> LocalApplication:
+def ran(tmp_path: Path, compilation: PlannedCompilation, source_limit: int = 25) -> LocalApplication:
     application = LocalApplication(Home(tmp_path / "home"), compilation, source_limit)
     application.run()
     return application
@@ -72,7 +72,7 @@ def by_name(metrics: ApplicationMetrics) -> dict[str, OperatorMetrics]:
     return {operator.name: operator for operator in metrics.operators}
 
 
-def check_flows(compilation: Compilation, metrics: ApplicationMetrics) -> None:
+def check_flows(compilation: PlannedCompilation, metrics: ApplicationMetrics) -> None:
     """Check that connected operators get all tuples of an operator; of a split stream, all channels together."""
     physical, operators = compilation.physical, by_name(metrics)
     names = [operator.name for operator in physical.operators]

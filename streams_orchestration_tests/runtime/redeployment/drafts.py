@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration_tests.compiler.assignments import forward
 from streams_orchestration_tests.runtime.applications import (
     PERIODIC,
@@ -102,7 +102,7 @@ DRAFTS = st.builds(
 
 
 @functools.cache
-def drafted(directory: Path, application: Application, draft: Draft) -> Compilation:
+def drafted(directory: Path, application: Application, draft: Draft) -> PlannedCompilation:
     """Return an application by one of its drafts."""
     composites = {"PerKey": _per_key(application, draft)}
     graph = _graph(directory, application, draft)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.routing import nested_channels
@@ -76,7 +76,7 @@ class Channels:
         return int(nested_channels(keys, ((self.width, ("k",)),))[0]) if self.width > 1 else 0
 
 
-def application(directory: Path, judge: Judge, width: int, lag: int) -> Compilation:
+def application(directory: Path, judge: Judge, width: int, lag: int) -> PlannedCompilation:
     """Lines -> (parallel by key: times begin here -> judged by event time) -> sinks."""
     source = lines("Rows", directory / "rows.txt")
     source["annotations"].pop("eventTime")

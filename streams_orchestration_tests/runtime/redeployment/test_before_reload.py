@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import StaleGenerationError
@@ -31,7 +31,7 @@ TAKEN_BACK = {"number": 0, "pe": 0, "batch": 0, "epoch": 1, "path": "gone", "row
 """A segment that a reset has taken back."""
 
 
-def early(directory: Path, **options: Any) -> Compilation:
+def early(directory: Path, **options: Any) -> PlannedCompilation:
     """Return a region, and behind it a PE outside of regions that reads its stream before epochs are complete."""
     file = write_rows(directory / "rows.parquet", COUNT)
     graph = [

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.combinations import often
@@ -45,7 +45,7 @@ def by_key(*names: str, width: int) -> dict[str, Any]:
 
 def parallel(
     file: Path, inner: dict[str, Any], width: int, *, changed: tuple[str, dict[str, str]] = (ROW, {})
-) -> Compilation:
+) -> PlannedCompilation:
     """Rows -> what changes their type, and marks -> (parallel by key: one operator) -> sink, all in one region.
 
     Args:
@@ -67,7 +67,7 @@ def parallel(
     return compiled([*graph, sink("Out", "Kept")], composites, fusion="manual", pes=2)
 
 
-def outcome(home: Path, plans: list[Compilation]) -> Counter[Any]:
+def outcome(home: Path, plans: list[PlannedCompilation]) -> Counter[Any]:
     """Return the tuples that are published when these plans come one after the other."""
     local = LocalApplication(Home(home), plans[0], source_limit=4)
     for plan in plans[1:]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, published, sink, source, write_rows
@@ -23,7 +23,7 @@ WINDOW = {
 }
 
 
-def two_regions(directory: Path, **options: Any) -> Compilation:
+def two_regions(directory: Path, **options: Any) -> PlannedCompilation:
     """Rows, of which the first region has fewer -> counted in windows of seven -> a sink, twice."""
     graph = []
     for name, count in (("A", FEW), ("B", COUNT)):

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select, update
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.redeployment import draining
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 COUNT = 20
 
 
-def two_regions(directory: Path, **options: Any) -> Compilation:
+def two_regions(directory: Path, **options: Any) -> PlannedCompilation:
     """Rows -> (another region: handed on) -> sink."""
     file = write_rows(directory / "rows.parquet", COUNT)
     graph = [source("Rows", file), node("Passed", "Passing", "Rows", annotations=PERIODIC), sink("Out", "Passed")]
@@ -54,7 +54,7 @@ def test_segments_that_a_reset_has_retracted_are_not_awaited(tmp_path: Path, hos
 OUTSIDE: dict[str, Any] = {"annotations": {"autonomous": True}}
 
 
-def consumers(directory: Path, pes: dict[str, str], condition: str = "n >= 0") -> Compilation:
+def consumers(directory: Path, pes: dict[str, str], condition: str = "n >= 0") -> PlannedCompilation:
     """Return a region's rows -> outside of it (names of PEs): everything is kept -> sinks."""
 
     def outside(name: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pyarrow.parquet as pq
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.states.dict_state import DictState
@@ -101,7 +101,7 @@ JUDGES = {name: aggregate(window) for name, window in WINDOWS.items()} | {
 }  # fmt: skip
 
 
-def application(directory: Path, judge: dict[str, Any], width: int) -> Compilation:
+def application(directory: Path, judge: dict[str, Any], width: int) -> PlannedCompilation:
     """Lines -> (parallel by key: times begin here -> judged by event time) -> sinks."""
     source = lines("Rows", directory / "rows.txt")
     source["annotations"].pop("eventTime")

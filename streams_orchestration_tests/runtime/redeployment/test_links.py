@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
@@ -53,7 +53,7 @@ def padding(directory: Path, count: int) -> list[dict[str, Any]]:
 
 
 @functools.cache
-def exporting(directory: Path, pads: int, width: int, fusion: int, consistent: bool, how: int) -> Compilation:
+def exporting(directory: Path, pads: int, width: int, fusion: int, consistent: bool, how: int) -> PlannedCompilation:
     """Rows, doubled in parallel by key, exported."""
     file = write_rows(directory / "rows.parquet", COUNT)
     by_key = {"parallel": {"width": width, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}
@@ -71,7 +71,7 @@ def exporting(directory: Path, pads: int, width: int, fusion: int, consistent: b
 
 
 @functools.cache
-def importing(directory: Path, pads: int, name: str, fusion: int, consistent: bool, how: int) -> Compilation:
+def importing(directory: Path, pads: int, name: str, fusion: int, consistent: bool, how: int) -> PlannedCompilation:
     """Return an application that imports rows, passes them on and counts them by key in an operator of this name."""
     wanted = {"subscription": 'kind == "rows"'} if how == 1 else {"application": "exporter", "streamId": "s"}
     region = {"annotations": PERIODIC} if consistent else AUTONOMOUS

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows
@@ -24,7 +24,9 @@ ROW, NUMBERED = "k string NOT NULL, n bigint NOT NULL", "k string NOT NULL, n bi
 KINDS = ("Custom", "Functor", "Filter")
 
 
-def counting(directory: Path, kind: str, state: str = STATE, body: str = "seen++; keys[k] = seen;") -> Compilation:
+def counting(
+    directory: Path, kind: str, state: str = STATE, body: str = "seen++; keys[k] = seen;"
+) -> PlannedCompilation:
     """Rows -> an operator that counts them -> sink; only the Functor and the Custom write the count."""
     logic: dict[str, Any] = {"state": state, "onTuple": {"0": f"{{ {body} }}"}, "inputs": {"In": ""}}
     given: dict[str, dict[str, Any]] = {

@@ -10,14 +10,14 @@ import pytest
 
 from streams_orchestration.cli.entry import main
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation, Progress
+from streams_orchestration.compiler.compilation import Compilation, PlannedCompilation, Progress
 from streams_orchestration.compiler.compiling import compile_application, compile_spec
 from streams_orchestration.compiler.explain import explain
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.fusion.stage import FUSION_STAGE
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.redeployment.numbered import as_deployed
+from streams_orchestration.compiler.redeployment.numbered import as_deployed, stages_as_deployed
 from streams_orchestration.orchestration.application import known_lineage
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
@@ -56,7 +56,7 @@ def spec(tmp_path: Path, home: Home) -> Path:
     return path
 
 
-def redeployed(home: Home, wanted: Compilation) -> None:
+def redeployed(home: Home, wanted: PlannedCompilation) -> None:
     """Redeploy without hosts, and have the plan proved."""
     locked.begin_redeploy(home, deployable(wanted))
     with create_catalog(home).write() as connection:
@@ -124,10 +124,9 @@ def test_every_pe_is_explained_by_its_number_though_some_are_missing():
         text = json.dumps(explain(running, f"PE {pe.id}").document())
         assert all(names[operator] in text for operator in pe.operators)
         assert f"PE {pe.id}" in json.dumps(explain(running, names[pe.operators[0]]).document())
-    stages = (after.logical, after.physical, after.regions, after.event_time, after.fusion)
-    progress = Progress(after.options, None, *stages)
-    table = FUSION_STAGE.summary(as_deployed(progress, before))
-    assert FUSION_STAGE.summary(running) == table
+    fused = Progress(after.options).with_result(after.logical).with_result(after.physical).with_result(after.fusion)
+    table = FUSION_STAGE.summary(stages_as_deployed(fused, before))
+    assert FUSION_STAGE.summary(running.progress) == table
 
 
 def test_a_decision_is_known_again_under_other_numbers():

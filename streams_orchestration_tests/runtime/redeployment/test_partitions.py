@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.java, pytest.mark.slow, pytest.mark.usefixtures("no_ho
 COUNT, PARTITIONS, AT_ONCE = 200, 5, 7
 
 
-def plan(kafka: Broker, topic: str, target: str, width: int) -> Compilation:
+def plan(kafka: Broker, topic: str, target: str, width: int) -> PlannedCompilation:
     parallel = {"parallel": {"width": width}} if width > 1 else {}
     source = {
         "name": "Rows", "operator": "KafkaSource", "outputs": [{"stream": "Rows", "schema": "Row"}],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import update
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.redeployment.redeploying import NotDrainedError, RedeployRefusedError
@@ -93,7 +93,7 @@ def test_a_unit_that_has_failed_goes_on_from_its_cut_with_the_new_plan(tmp_path:
     assert counts(local) == Counter(key for key, _ in set(rows(COUNT)))
 
 
-def two_chains(directory: Path, order: Sequence[str]) -> Compilation:
+def two_chains(directory: Path, order: Sequence[str]) -> PlannedCompilation:
     """Two sources with a sink each, in this order."""
     file = write_rows(directory / "rows.parquet", COUNT)
     parts = {name: [source(name, file), sink(f"Out{name}", name)] for name in order}

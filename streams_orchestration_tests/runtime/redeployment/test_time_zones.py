@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import (
@@ -29,7 +29,7 @@ HOUR = "hour(timestamp_seconds(n * 3600))"
 """The same as `n` in UTC, and one more in Berlin in 1970."""
 
 
-def hours(directory: Path, zone: str) -> Compilation:
+def hours(directory: Path, zone: str) -> PlannedCompilation:
     """Rows -> the hour of each, the last of four hours, and the sum of four numbers -> sinks, in one region."""
     window = "tumbling, count(4)"
     zoned = {"window": window, "output": {"hour": f"Max({HOUR})", "n": "Max(n)"}}

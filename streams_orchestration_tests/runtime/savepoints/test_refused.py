@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.deployed_plan import DropStateError
 from streams_orchestration.runtime.savepoints import restoring
@@ -177,7 +177,7 @@ def test_a_damaged_file_of_a_savepoint_is_named(damage: str, exported: Path, dir
         assert not list(home.root.glob("savepoints/*/*"))
 
 
-def other_types(directory: Path) -> Compilation:
+def other_types(directory: Path) -> PlannedCompilation:
     """Return the operators over a narrower column."""
     file = write_rows(directory / "rows.parquet", COUNT)
     graph = [
@@ -188,7 +188,7 @@ def other_types(directory: Path) -> Compilation:
     return compiled(graph)
 
 
-def wide_types(directory: Path) -> Compilation:
+def wide_types(directory: Path) -> PlannedCompilation:
     file = write_rows(directory / "rows.parquet", COUNT)
     return compiled(
         [source("Rows", file), node("Kept", "DeDuplicate", "Rows", parameters={"key": ["n"]}), sink("Out", "Kept")]

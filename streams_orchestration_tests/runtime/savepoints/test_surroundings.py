@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.savepoints.atomic_places import list_savepoints
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
 from streams_orchestration.runtime.storage.home import Home
@@ -40,7 +40,7 @@ from streams_orchestration_tests.runtime.saved import begun, take
 pytestmark = pytest.mark.slow
 
 
-def totals(directory: Path, out: str = "Out", **options: Any) -> Compilation:
+def totals(directory: Path, out: str = "Out", **options: Any) -> PlannedCompilation:
     """Rows -> running totals -> files in `out`."""
     file = write_rows(directory / "rows.parquet", COUNT)
     parameters = {"file": out, "closeMode": "batch"}
@@ -113,7 +113,7 @@ def test_fresh_takes_the_place_of_what_is_deployed(local: LocalApplication, tmp_
 KINDS = {"subscription": 'kind == "rows"'}
 
 
-def reading(**options: Any) -> Compilation:
+def reading(**options: Any) -> PlannedCompilation:
     """Return the compilation that `importer` runs."""
     graph = [imported(**KINDS), node("Passed", "Passing", "In"), sink("Kept", "Passed")]
     return compiled(graph, application="importer", **options)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.sinks.sinks import read_sinks
 from streams_orchestration.runtime.storage.home import Home
@@ -42,7 +42,7 @@ EVENTS = st.lists(
 )  # fmt: skip
 
 
-def plan(file: Path, lag: int, shape: tuple[int, int]) -> Compilation:
+def plan(file: Path, lag: int, shape: tuple[int, int]) -> PlannedCompilation:
     """Lines -> (parallel by key: a sink of all tuples); Lines -> hours -> (parallel by key: a sink by hours)."""
 
     def sink(name: str, stream: str, **parameters: Any) -> dict[str, Any]:

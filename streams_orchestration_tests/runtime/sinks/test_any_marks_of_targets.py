@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration import world
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Parameters
@@ -184,7 +184,9 @@ EVENTS = st.lists(
 )  # fmt: skip
 
 
-def plan(directory: Path, target: Target, lag: int, shape: tuple[int, int, bool], **event_time: float) -> Compilation:
+def plan(
+    directory: Path, target: Target, lag: int, shape: tuple[int, int, bool], **event_time: float
+) -> PlannedCompilation:
     """(Left, Right) -> perhaps a Filter of all tuples -> (parallel by key: the sink)."""
     width, pes, filtered = shape
     both = ["Left", "Right"]

@@ -18,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from streams_orchestration.compiler.compilation import need
 from streams_orchestration.operators.files.partitions import NULL
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
@@ -394,7 +393,7 @@ def test_a_publisher_keeps_the_sinks_of_another_plan_that_write_as_before(tmp_pa
     written = sink("Out", "Rows", parameters={"file": "Out", "format": "jsonl", "closeMode": "epochs"})
     written["parameters"]["epochsPerFile"] = epochs
     plan = compiled([source("Rows", tmp_path / "rows.parquet"), written], fusion="manual", pes=1)
-    programs = need(plan.deployment).programs
+    programs = plan.deployment.programs
     publisher.deliver_to(deliverers(out.local.catalog, out.local.name, programs))
     (after,) = publisher.deliverers.values()
     assert (after is before) == (epochs == 3)

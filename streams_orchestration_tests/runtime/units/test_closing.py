@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.queries import commits
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("no_hosts")
 
 
 @functools.cache
-def region(directory: Path) -> Compilation:
+def region(directory: Path) -> PlannedCompilation:
     """Return one region that is a chain of PEs."""
     file = write_rows(directory / "rows.parquet", ROWS)
     graph = [source("Rows", file), node("First", "Passing", "Rows"), node("Second", "Passing", "First")]

@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 from streams_orchestration.builder.testing import spark_engine
-from streams_orchestration.compiler.compilation import need
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis
@@ -109,7 +108,7 @@ def test_a_query_that_spark_cannot_run_is_refused_by_name_and_with_the_reason(tm
     path = tmp_path / "queries.yaml"
     path.write_text(yaml.safe_dump(document()))
     compilation = compile_spec(path, Options())
-    refusals = analyse_queries(need(compilation.deployment).programs, tmp_path, spark_engine().session).refusals
+    refusals = analyse_queries(compilation.deployment.programs, tmp_path, spark_engine().session).refusals
     wanted = {name: text for name, (_, text) in (SQL | FUNCTIONS).items() if text}
     wanted |= {"Second": TOGETHER, "Sessions": AWAITED}
     actual = {each.operator: each.reason for each in refusals}

@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from streams_orchestration.compiler.compilation import need
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
@@ -64,7 +63,7 @@ class Given:
                           "parameters": {"file": "out", "format": "jsonl"}}]  # fmt: skip
         spec = {"specVersion": 1, "application": "queries", "graph": graph}
         compilation = compile_application(application_from_mapping(spec), Options(fusion="legacy"))
-        programs = need(compilation.deployment).programs
+        programs = compilation.deployment.programs
         (self.program,) = (each for each in programs if each.engine == "dataframe")
         self.directories: Directories = directories_of(Home(directory / "home"), "queries", self.program.pe)
         self.files = directory / files

@@ -14,7 +14,7 @@ import pytest
 import streams_orchestration.builder.operators as op
 from streams_orchestration.builder import Application, Watermark, event_time
 from streams_orchestration.builder.testing import spark_engine
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.deployment.reset import reset
@@ -116,7 +116,7 @@ def figures(local: LocalApplication) -> dict[str, int | float]:
     return {each.name: each.value for each in windows.custom}
 
 
-def compiled(directory: Path) -> Compilation:
+def compiled(directory: Path) -> PlannedCompilation:
     pq.write_table(table(ROWS), directory / "rows.parquet")
     (directory / "queries.yaml").write_text(SPEC)
     return compile_spec(directory / "queries.yaml", Options())

@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from streams_orchestration.builder.testing import spark_engine
-from streams_orchestration.compiler.compilation import need
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.engine.spark.frames.analysis import analyse_queries
@@ -190,7 +189,7 @@ def test_each_column_of_a_query_has_the_attributes_that_it_is_made_from(tmp_path
     path = tmp_path / "origins.yaml"
     path.write_text(yaml.safe_dump(document()))
     compilation = compile_spec(path, Options())
-    answer = analyse_queries(need(compilation.deployment).programs, tmp_path, spark_engine().session)
+    answer = analyse_queries(compilation.deployment.programs, tmp_path, spark_engine().session)
     assert answer.refusals == ()
 
     actual: dict[str, dict[str, str]] = {}

@@ -16,7 +16,7 @@ import yaml
 from sqlalchemy import update
 
 from streams_orchestration.builder.testing import spark_engine
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.catalog import tables
@@ -71,7 +71,7 @@ def graph(width: int = 2) -> list[Any]:
     ]  # fmt: skip
 
 
-def compiled(directory: Path, nodes: list[Any]) -> Compilation:
+def compiled(directory: Path, nodes: list[Any]) -> PlannedCompilation:
     rows = [
         {"k": "abc"[number % 3], "ts": START + datetime.timedelta(seconds=number), "v": number}
         for number in range(ROWS)
