@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.deployment.cutting import build_program
+from streams_orchestration.compiler.deployment.cutting import cut_pes
+from streams_orchestration.compiler.deployment.recovery_units import recovery_units
 from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
 from streams_orchestration.operators.region import NotTheTriggerError, RegionRole
 from streams_orchestration.operators.testing import OperatorHarness
@@ -87,10 +88,8 @@ def test_only_the_trigger_can_make_a_region_consistent():
 
 def test_operators_know_their_place_in_the_region():
     compilation = beacon(23, 10, fusion="manual", pes=1)
-    roles = {
-        operator.name: operator.region
-        for operator in build_program(compilation, compilation.fusion.pes[0]).operators.values()
-    }
+    (program,) = cut_pes(compilation, recovery_units(compilation))
+    roles = {operator.name: operator.region for operator in program.operators.values()}
     assert roles == {
         "Rows": RegionRole(0, start=True, trigger=True),
         "Held": RegionRole(0),

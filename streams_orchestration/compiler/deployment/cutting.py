@@ -18,7 +18,6 @@ from streams_orchestration.compiler.deployment.errors import CannotRunError
 from streams_orchestration.compiler.deployment.operator_programs import OperatorPrograms
 from streams_orchestration.compiler.deployment.pe_graph import PeGraph, connections_by_pe
 from streams_orchestration.compiler.deployment.pe_streams import PeStreams
-from streams_orchestration.compiler.deployment.recovery_units import recovery_units
 from streams_orchestration.compiler.deployment_plan import Unit
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
 from streams_orchestration.compiler.stage_results import ProcessingElement
@@ -39,33 +38,16 @@ def cut_pes(compilation: Compilation, units: Sequence[Unit]) -> tuple[PeProgram,
         ImplementationError: an operator has no implementation, or it cannot be imported.
     """
     connections = connections_by_pe(compilation)
-    programs = tuple(build_program(compilation, pe, units, connections[pe.id]) for pe in compilation.fusion.pes)
+    programs = tuple(_program(compilation, pe, units, connections[pe.id]) for pe in compilation.fusion.pes)
     _refuse_loops(programs)
     return programs
 
 
-def build_program(
-    compilation: Compilation,
-    pe: ProcessingElement,
-    units: Sequence[Unit] | None = None,
-    connections: Sequence[int] | None = None,
+def _program(
+    compilation: Compilation, pe: ProcessingElement, units: Sequence[Unit], connections: Sequence[int]
 ) -> PeProgram:
-    """Cut one PE into tasks and levels.
-
-    Args:
-        compilation: the application.
-        pe: one of its PEs.
-        units: its units of recovery; computed if None.
-        connections: the numbers of the PE's connections, from `connections_by_pe`; computed if None.
-
-    Raises:
-        CannotRunError: a stream has no schema, two streams of a port differ in their schemas, a loop goes through the
-            PE, or an operator in a consistent region changes Imports or Exports.
-        ImplementationError: an operator has no implementation, or it cannot be imported.
-    """
-    all_units = recovery_units(compilation) if units is None else units
-    unit = next(unit for unit in all_units if pe.id in unit.pes)
-    connections = connections_by_pe(compilation)[pe.id] if connections is None else connections
+    """Cut one PE, which has these connections, into tasks and levels."""
+    unit = next(unit for unit in units if pe.id in unit.pes)
     return _Cut(PeGraph(compilation, pe, connections, returns=unit.region is None), unit).program()
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.deployment.cutting import build_program
+from streams_orchestration.compiler.deployment.cutting import cut_pes
 from streams_orchestration.compiler.deployment.errors import CannotRunError
+from streams_orchestration.compiler.deployment.recovery_units import recovery_units
 from streams_orchestration.compiler.pe_program import Direct, Exchange, PeProgram, Remote, SplitDelivery
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
@@ -29,7 +30,7 @@ ONE: dict[str, Any] = {"fusion": "manual", "pes": 1}
 
 
 def programs(compilation: Compilation) -> tuple[PeProgram, ...]:
-    return tuple(build_program(compilation, pe) for pe in compilation.fusion.pes)
+    return cut_pes(compilation, recovery_units(compilation))
 
 
 def levels(program: PeProgram) -> list[list[list[str]]]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.deployment.cutting import build_program
+from streams_orchestration.compiler.deployment.cutting import cut_pes
+from streams_orchestration.compiler.deployment.recovery_units import recovery_units
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.spread import LevelSpread, Share, spread
 from streams_orchestration.runtime.storage.home import Home
@@ -32,8 +33,8 @@ def test_no_task_has_two_channels_more_than_another(
 ):
     compilation = totals(file, width, threading=threading, **fusion)
     channels = 0
-    for pe in compilation.fusion.pes:
-        for level in spread(build_program(compilation, pe)):
+    for program in cut_pes(compilation, recovery_units(compilation)):
+        for level in spread(program):
             for share in level.channels.values():
                 assert share.most - share.least <= 1
             channels = max(channels, *(share.total for share in level.channels.values()), 0)
@@ -43,8 +44,8 @@ def test_no_task_has_two_channels_more_than_another(
 @pytest.mark.parametrize("width", [2, 3, 8])
 def test_every_channel_of_a_pe_has_a_task_of_its_own(file: Path, width: int):
     compilation = totals(file, width, fusion="manual", pes=1)
-    (pe,) = compilation.fusion.pes
-    before, channels, behind = spread(build_program(compilation, pe))
+    (program,) = cut_pes(compilation, recovery_units(compilation))
+    before, channels, behind = spread(program)
     assert before == LevelSpread(1, Share(3, 3, 3))
     assert channels == LevelSpread(width, Share(2 * width, 2, 2), {"PerKey": Share(width, 1, 1)})
     assert behind == LevelSpread(1, Share(1, 1, 1))
@@ -64,7 +65,7 @@ def test_channels_of_nested_regions_are_counted_by_region(file: Path):
         "I": {"inputs": ["Deep"], "outputs": ["Kept"], "graph": [node("Kept", "Filter", "Deep")]},
     }
     compilation = compiled(graph, composites, fusion="legacy")
-    actual = [spread(build_program(compilation, pe)) for pe in compilation.fusion.pes]
+    actual = [spread(program) for program in cut_pes(compilation, recovery_units(compilation))]
     total = sum(share.total for levels in actual for level in levels for share in level.channels.values())
     assert total == 6
     assert {region for levels in actual for level in levels for region in level.channels} == {"Outer.Inner"}
