@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams_orchestration.model.programs import runs_logic
-from streams_orchestration.spl.application.encoding_calls import output_calls
 from streams_orchestration.spl.application.format_rows import ROW, is_row, with_rows, without_row_parameters
 from streams_orchestration.spl.application.keys import LISTS, is_plain_key
 from streams_orchestration.spl.application.logic_texts import function_text, logic_texts
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator, nested_calls
+from streams_orchestration.spl.application.output_calls import output_calls
 from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call, own_parameters
 from streams_orchestration.spl.application.port_reading import beyond_columns, port_of, reads, reads_whole
 from streams_orchestration.spl.application.rewriting import by_attributes
