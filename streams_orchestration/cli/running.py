@@ -50,7 +50,8 @@ def run(
     kind = api.RunKind(available_now=available_now, reopens=True)
     with usage_errors():
         request = api.request_of(savepoint=savepoint, fresh=fresh, drop_state=drop_state, run=kind)
-    home, read = api.Home.default(), read_application(spec)
+    home = api.Home.default()
+    read = read_application(spec)
     again = run_words(spec, given.options)
     compiled = compiled_to_start(home, read, given, request)
     with ExitStack() as starting:
