@@ -7,7 +7,7 @@ LAYERS = (
 )
 """A package imports from itself and from those before it."""
 OPERATOR_LAYERS = (
-    *("libraries", "errors", "mentioned_attributes", "packages", "region", "import_path"),
+    *("libraries", "errors", "mentioned_attributes", "packages", "region", "import_path", "offset"),
     *("durable_files", "background", "metrics", "references", "external_errors", "read_ahead", "faults"),
     *("arrow_types", "encoding", "keys"),
     *("expression", "spl"),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, RestartPolicy
+from streams_orchestration.operators.offset import Offsets
 
 AUTONOMOUS_ATTEMPTS = 5
 """The most resets in a row of a PE outside of regions before it fails; it equals the default of a region (A1)."""
@@ -48,7 +48,7 @@ class DeployedPe:
     """The number of the host in the plan."""
     restartable: bool
     """False if its unit is not reset automatically after the PE has failed, by the config `restartable`."""
-    initial: dict[str, dict[str, Any]]
+    initial: Offsets
     """Source operator, by its physical name -> the position from which it begins."""
 
 

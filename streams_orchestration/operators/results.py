@@ -13,10 +13,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import ResultError
 from streams_orchestration.operators.libraries import pa
-
-Offset = dict[str, Any]
-"""A source's position as a JSON object, which only the source interprets."""
-
+from streams_orchestration.operators.offset import Offset
 
 MAX_SHOWN_CHARACTERS = 60
 """The number of characters of a value that errors show."""

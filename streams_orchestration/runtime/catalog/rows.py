@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
+from streams_orchestration.operators.offset import Offsets
 from streams_orchestration.runtime.catalog.columns import Cause, Count, Default, Flag, Key, LongText, NullableJson
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.states import (
@@ -24,7 +25,7 @@ class StoredPosition(TypedDict):
     """A `Position` stored as JSON."""
 
     inputs: dict[str, int]
-    sources: dict[str, dict[str, Any]]
+    sources: Offsets
     exhausted: list[str]
     outputs: dict[str, int]
     reached: NotRequired[dict[str, str]]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams_orchestration.operators.event_time.decision import IdleDecision
+from streams_orchestration.operators.offset import Offsets
 from streams_orchestration.runtime.operator_errors import OperatorFailure
 from streams_orchestration.runtime.programs.counts import Counts
 
@@ -47,7 +48,7 @@ class Position:
     inputs: dict[str, int] = field(default_factory=dict[str, int])
     """Stream -> number of the next segment to read; the first segment after it may have a higher number after a reset.
     """
-    sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    sources: Offsets = field(default_factory=Offsets)
     """Source operator -> its offset."""
     exhausted: tuple[str, ...] = ()
     """Source operators that have no more tuples, and foreign streams that have ended."""
@@ -123,13 +124,13 @@ class TaskInput:
     """The input of one task of level 0 in a batch."""
 
     partition: int
-    sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    sources: Offsets = field(default_factory=Offsets)
     """Source operator -> the offset to start from."""
     segments: tuple[tuple[int, int, Segment], ...] = ()
     """Tuples (operator, input port, segment), in the order of reading."""
     filters: dict[str, str] = field(default_factory=dict[str, str])
     """Stream -> the condition that its tuples must meet."""
-    bounds: dict[str, dict[str, Any]] | None = None
+    bounds: Offsets | None = None
     """Source operator -> the end of the bounded run, if it is known; None for an unbounded run."""
     slowest: dict[str, int] = field(default_factory=dict[str, int])
     """Source operator with a limited drift -> the least watermark of its graph's other sources, in ticks (EV65)."""
@@ -203,9 +204,9 @@ class TaskResult:
     """The bytes of the tuples that came in."""
     seconds: float = 0.0
     """The seconds that the task took, without those to create its operators."""
-    sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    sources: Offsets = field(default_factory=Offsets)
     exhausted: tuple[str, ...] = ()
-    bounds: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    bounds: Offsets = field(default_factory=Offsets)
     """Source -> the end of the bounded run, as the task has got it from the source."""
     reached: tuple[str, ...] = ()
     """Sources that have reached the end of the bounded run."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from streams_orchestration.compiler.pe_program import InputStream
+from streams_orchestration.operators.offset import Offsets
 from streams_orchestration.runtime.programs.batches import Position, Segment, StoredState
 
 
@@ -55,7 +55,7 @@ class PeView:
     """
     bounded: str | None = None
     """The id of the bounded run, which reads only the input that existed when it began; None for an unbounded run."""
-    bounds: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    bounds: Offsets = field(default_factory=Offsets)
     """Source operator -> the end of the bounded run, as far as it is known."""
     resets: int = 0
     """The number of resets of the PE's unit since the application was deployed."""

@@ -17,6 +17,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment, St
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.offset import Offsets
 from streams_orchestration.operators.watermarks import END, IDLE
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
@@ -79,7 +80,7 @@ class CommonCut:
     """(PE, stream) -> the next segment to read."""
     outputs: dict[str, int] = field(default_factory=dict[str, int])
     """Stream -> the next segment to write."""
-    sources: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    sources: Offsets = field(default_factory=Offsets)
     """Source operator -> its offset."""
     watermarks: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """Operators without output ports -> the watermarks of their connections, as in `Position`."""
@@ -143,7 +144,7 @@ class Carried:
     """States and offsets with which operators of the new plan begin, by their physical names."""
 
     states: dict[str, StoredState] = field(default_factory=dict[str, StoredState])
-    offsets: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    offsets: Offsets = field(default_factory=Offsets)
     exhausted: set[str] = field(default_factory=set[str])
     """Sources that have ended."""
     clocks: dict[str, int] = field(default_factory=dict[str, int])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.event_time.decision import IdleDecision
+from streams_orchestration.operators.offset import Offsets
 from streams_orchestration.operators.results import check_available, check_pause, check_produced
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskInput
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
@@ -57,9 +57,9 @@ class SourceCalls:
         self._changed = changed
         self._origin = origin
         self._programs = {each.name: each for each in program.operators.values()}
-        self.offsets: dict[str, dict[str, Any]] = {}
+        self.offsets: Offsets = {}
         """Source -> the offset after its tuples."""
-        self.bounds: dict[str, dict[str, Any]] = {}
+        self.bounds: Offsets = {}
         """Source -> the end of the bounded run, as the source gave it now."""
         self.exhausted: list[str] = []
         """The sources that have no more tuples."""
@@ -98,9 +98,7 @@ class SourceCalls:
             self.pauses[name] = pause
         return None
 
-    def _bounds(
-        self, program: OperatorProgram, source: SourceOperator, inputs: TaskInput
-    ) -> dict[str, dict[str, Any]] | None:
+    def _bounds(self, program: OperatorProgram, source: SourceOperator, inputs: TaskInput) -> Offsets | None:
         """Return the known ends of the bounded run; None for another run.
 
         This source is asked for its end if that is not known. If it gives one, that is noted for the commit.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from streams_orchestration.operators.external_errors import is_outside
+from streams_orchestration.operators.offset import Offsets
 from streams_orchestration.operators.watermarks import END
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.engine.spark.frames.checkpoints import link_checkpoint, watermark_of
@@ -311,7 +311,7 @@ class FramePlanner(Planner):
             counts["about"]["watermark"] = WATERMARK
         return counts
 
-    def _sources(self, plan: BatchPlan, read: list[TaskResult]) -> dict[str, dict[str, Any]]:
+    def _sources(self, plan: BatchPlan, read: list[TaskResult]) -> Offsets:
         """Return the latest event times of the inputs for the catalog; empty if Spark keeps them, as with one input."""
         if not self._remembers:
             return {}
