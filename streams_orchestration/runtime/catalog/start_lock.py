@@ -59,7 +59,7 @@ class StartLock:
         """The name of the application."""
         self._root = home.root
         self._path = home.start_lock(application)
-        self._file: IO[str] | None = file
+        self._file = file
         self._shared = shared
 
     def require(self, application: str) -> None:
@@ -68,7 +68,7 @@ class StartLock:
 
     def release(self) -> None:
         """Release the lock for other processes; do nothing if it was released before."""
-        if self._file is not None:
+        if not self._file.closed:
             with suppress(OSError):  # the name is read only while the lock is held
                 self._file.truncate(0)
             self.abandon()
@@ -82,7 +82,6 @@ class StartLock:
             StateDirectoryError: the file cannot be locked.
             CatalogError: the database cannot be reached.
         """
-        assert self._file is not None
         return _locked(self._root, self._file) and (self._shared is None or self._shared.take())
 
     def starter(self) -> Starter | None:
@@ -94,7 +93,6 @@ class StartLock:
             StateDirectoryError: the file cannot be locked.
             CatalogError: the database cannot be reached.
         """
-        assert self._file is not None
         if not _locked(self._root, self._file):
             return _starter(self._path)
         return None if self._shared is None else _far_starter(self._shared)
@@ -105,7 +103,6 @@ class StartLock:
         Raises:
             StateDirectoryError: the file cannot be written.
         """
-        assert self._file is not None
         with _using(self._root):
             self._file.truncate(0)
             json.dump({"pid": world.pid(), "since": world.now(), "command": command}, self._file)
@@ -115,10 +112,8 @@ class StartLock:
         """Close the file and the connection of the lock, which releases it if this process holds it."""
         if self._shared is not None:
             self._shared.close()
-        if self._file is not None:
-            with suppress(OSError):  # on a full disk `hold` has left unwritten text; the file is closed all the same
-                self._file.close()
-            self._file = None
+        with suppress(OSError):  # on a full disk `hold` has left unwritten text; the file is closed all the same
+            self._file.close()
 
     def __enter__(self) -> StartLock:
         return self
