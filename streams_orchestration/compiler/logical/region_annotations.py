@@ -85,7 +85,7 @@ def _written(consistent: Consistent) -> Iterator[tuple[str, Element, str, float 
     for key, field in _FIELDS.items():
         if (written := getattr(consistent, field)) is not None:
             yield key, consistent, key, written
-    for key in _RESTART if consistent.restart is not None else ():
-        if (written := getattr(consistent.restart, key)) is not None:
-            assert consistent.restart is not None
-            yield f"restart.{key}", consistent.restart, key, written
+    if (restart := consistent.restart) is not None:
+        for key in _RESTART:
+            if (written := getattr(restart, key)) is not None:
+                yield f"restart.{key}", restart, key, written

@@ -279,9 +279,9 @@ class EventTimeCalls:
 
     def submit(self, program: OperatorProgram, steps: Watermarks | None, ports: Iterable[int]) -> None:
         """Send watermarks without tuples to every connection of some output ports; nothing if `steps` is None."""
-        for port in ports if steps else ():
-            assert steps is not None
-            self._send(program, port, TupleBatch.bearing(steps, arrow_schema(program.outputs[port] or "")))
+        if steps is not None:
+            for port in ports:
+                self._send(program, port, TupleBatch.bearing(steps, arrow_schema(program.outputs[port] or "")))
 
     def _reach(self, program: OperatorProgram, instance: OperatorInstance, steps: Watermarks) -> None:
         """Call an operator with watermarks alone, as if at its first event-time port; do nothing if it has none."""
