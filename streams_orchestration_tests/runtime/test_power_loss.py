@@ -183,6 +183,22 @@ def test_results_that_a_fresh_start_removed_do_not_reappear_after_a_power_loss(t
     assert not any(path.exists() for path in former)
 
 
+def test_directories_that_a_fresh_start_removed_are_not_on_disk_afterwards(tmp_path: Path, disk: Disk):
+    local = sinking(tmp_path, file=str(disk.root / "elsewhere"))
+    local.run()
+    home = local.home
+    former = [home.logs(local.name) / "pe-7.log", home.results(local.name) / "Former" / "part.csv"]
+    former += [home.data(local.name) / "spark" / "metadata"]
+    for path in former:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_durably(path, b"former")
+    sync_names(former)
+    tops = [home.logs(local.name), home.results(local.name), home.data(local.name)]
+    assert all(top.name in disk.names[top.parent] for top in tops)
+    deploy(home, deployable(local.compilation), fresh=True)
+    assert not any(top.name in disk.names[top.parent] for top in tops)
+
+
 @pytest.mark.parametrize("parameters", [{"deleteFile": True}, {"moveFileToDirectory": "done"}], ids=str)
 def test_consumed_files_do_not_reappear_after_a_power_loss(tmp_path: Path, disk: Disk, parameters: dict[str, Any]):
     (disk.root / "done").mkdir()

@@ -9,7 +9,7 @@ from sqlalchemy import delete
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.durable_files import forget_names, sync_removals
+from streams_orchestration.operators.durable_files import forget_names, sync_removals, sync_trees
 from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
@@ -66,6 +66,7 @@ def forget(opened: OpenedApplication, programs: tuple[PeProgram, ...]) -> None:
         NotDeployableError, ImplementationError, ValidationError: the target of an operator cannot be read; only the
             hosts were stopped.
         OSError: a published result cannot be removed; the hosts were stopped, and earlier results are removed already.
+            Or a removal cannot be flushed to disk.
     """
     home, catalog, application = opened.home, opened.catalog, opened.name
     if opened.deployed:
@@ -81,9 +82,14 @@ def forget(opened: OpenedApplication, programs: tuple[PeProgram, ...]) -> None:
                 connection.execute(delete(table).where(table.c.application == application))
         disconnect(connection, application)
     home.store.remove_all(data_of(application))
-    for directory in (home.data(application), home.results(application), home.logs(application)):
+    directories = [home.data(application), home.results(application), home.logs(application)]
+    for directory in directories:
         shutil.rmtree(directory, ignore_errors=True)
         forget_names(directory)
+    if (stored := home.store.path(data_of(application))) is not None:
+        directories.append(stored)
+    sync_trees(directories)  # a directory that cannot be removed may have lost some of its files
+    sync_removals(directories)
 
 
 def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[File]:
