@@ -153,6 +153,28 @@ def cancel(application: str, timeout: float) -> int:
 
 @command()
 @application_argument
+@click.option("--results", is_flag=True, help="Also remove published results that are files; by default they stay.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, without changing anything.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Remove without asking. Otherwise nothing is removed if standard input is not a terminal.",
+)
+@document_option
+def remove(application: str, *, results: bool, dry_run: bool, yes: bool) -> int:
+    """Remove a stopped application for good: its state, its logs, and its rows in the catalog.
+
+    The command first shows the parts that it removes. Published results stay without --results. Savepoints, and rows or
+    messages that sinks have delivered to other systems, always stay. An interrupted removal is completed by repeating
+    the command. The spec is not needed.
+    """
+    from streams_orchestration.cli import removing
+
+    return removing.remove(application, results=results, dry_run=dry_run, yes=yes)
+
+
+@command()
+@application_argument
 @click.option(
     "--unit",
     metavar="UNIT",

@@ -14,6 +14,7 @@ from streams_orchestration.cli.application_commands import (
     metrics,
     profile,
     redeploy,
+    remove,
     reset,
     route,
     run,
@@ -191,7 +192,7 @@ def completion_(shell: str) -> None:
 
 for _command in (
     *(compile_, check, explain, diff, convert, decouple),
-    *(run, deploy, redeploy, savepoint_group, cancel, reset, route),
+    *(run, deploy, redeploy, savepoint_group, cancel, remove, reset, route),
     *(status, watermark, top, logs, metrics, sample, profile),
     *(agent, machines),
     *(graph, lineage, console, ui, catalog, init_, completion_),

@@ -101,6 +101,8 @@ def _after_interrupt(invocation: CommandInvocation) -> str:
             " If the redeploy had begun, the hosts complete or revert it. "
             "`streams redeploy SPEC --dry-run` shows what still differs."
         )
+    if invocation.command == "remove":
+        return f" If the removal had begun, repeat `streams remove {name}` to complete it."
     return f" `streams status {name}` shows how far it is."
 
 

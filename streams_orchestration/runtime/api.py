@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.deployment.awaiting import await_engines, await_running
     from streams_orchestration.runtime.deployment.control import cancel, launch
     from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
+    from streams_orchestration.runtime.deployment.removing import Removal, preview_removal, remove_application
     from streams_orchestration.runtime.deployment.requests import (
         FromSavepoint,
         GoOn,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.logs import LogEnd, list_logs, read_log_end, read_log_ends
     from streams_orchestration.runtime.loop_errors import LoopErrors
     from streams_orchestration.runtime.machines.agent import Agent, Machine
+    from streams_orchestration.runtime.machines.leftovers import shares_home
     from streams_orchestration.runtime.machines.log_requests import ask_for_logs
     from streams_orchestration.runtime.machines.register import (
         MachineStatus,

@@ -43,6 +43,7 @@ def offered(*words: str) -> list[str]:
         (["de"], ["decouple", "deploy"]),
         (["status", ""], ["copy", "flights"]),
         (["cancel", "fl"], ["flights"]),
+        (["remove", "fl"], ["flights"]),
         (["logs", "flights", "--pe", ""], ["2", "10"]),
         (["logs", "flights", "--pe", "1"], ["10"]),
         (["run", ""], ["specs/tiny.yaml"]),

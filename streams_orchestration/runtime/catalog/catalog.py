@@ -111,17 +111,21 @@ class Catalog:
             CatalogError: the database cannot be written.
             OSError: the file with the address cannot be read or written.
         """
-        place = self.home.place
-        if place.exists() and (before := place.read_text().strip()) != self.name:
-            message = f"there is no catalog in {self.name}; the catalog of {self.home.root} is in {before}"
-            raise CatalogPlaceError(
-                message, f"Set STREAMS_CATALOG to that catalog. If it is gone for good, remove {place}."
-            )
+        self.refuse_other_place()
         self._database.create(self._fill)
         with self._transaction("create") as connection:
             self._fill(connection)
         if not self.is_recorded:
-            write_whole(place, f"{self.name}\n")
+            write_whole(self.home.place, f"{self.name}\n")
+
+    def refuse_other_place(self) -> None:
+        """Raise CatalogPlaceError if the home has recorded that its catalog is somewhere else."""
+        place = self.home.place
+        if place.exists() and (before := place.read_text().strip()) != self.name:
+            message = f"{self.name} is not the catalog of {self.home.root}, which is in {before}"
+            raise CatalogPlaceError(
+                message, f"Set STREAMS_CATALOG to that catalog. If it is gone for good, remove {place}."
+            )
 
     @property
     def is_recorded(self) -> bool:

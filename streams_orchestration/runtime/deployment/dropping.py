@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
-from sqlalchemy import delete
+from sqlalchemy import Connection, delete
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.pe_program import PeProgram
@@ -44,7 +45,7 @@ def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
 
     Errors of `operators_of` are raised, too.
     """
-    if left := _published(home, programs):
+    if left := published_files(home, programs):
         place = str(left[0]).rpartition("/")[0]
         message = (
             f"{place} has {plural(len(left), 'file')} of an earlier run without state, or of another installation; "
@@ -71,16 +72,9 @@ def forget(opened: OpenedApplication, programs: tuple[PeProgram, ...]) -> None:
     home, catalog, application = opened.home, opened.catalog, opened.name
     if opened.deployed:
         cancel(catalog, application)
-    published = _published(home, programs)
-    for path in published:
-        path.unlink(missing_ok=True)
-    sync_removals(path for path in published if isinstance(path, Path))
+    remove_published(published_files(home, programs))
     with catalog.write() as connection:
-        connection.execute(delete(tables.application).where(tables.application.c.name == application))
-        for table in tables.metadata.sorted_tables:
-            if "application" in table.c:
-                connection.execute(delete(table).where(table.c.application == application))
-        disconnect(connection, application)
+        delete_rows(connection, application)
     home.store.remove_all(data_of(application))
     directories = [home.data(application), home.results(application), home.logs(application)]
     for directory in directories:
@@ -92,7 +86,28 @@ def forget(opened: OpenedApplication, programs: tuple[PeProgram, ...]) -> None:
     sync_removals(directories)
 
 
-def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[File]:
+def delete_rows(connection: Connection, application: str) -> None:
+    """Delete the rows of an application, and the connections from its exported streams, from all tables."""
+    connection.execute(delete(tables.application).where(tables.application.c.name == application))
+    for table in tables.metadata.sorted_tables:
+        if "application" in table.c:
+            connection.execute(delete(table).where(table.c.application == application))
+    disconnect(connection, application)
+
+
+def remove_published(files: Iterable[File]) -> None:
+    """Remove published files, and flush the removals to disk; a missing file is not an error.
+
+    Raises:
+        OSError: a file cannot be removed, or its removal cannot be flushed.
+    """
+    files = list(files)
+    for file in files:
+        file.unlink(missing_ok=True)
+    sync_removals(file for file in files if isinstance(file, Path))
+
+
+def published_files(home: Home, programs: Iterable[PeProgram]) -> list[File]:
     """Return the files in the targets of all operators that look like published by these operators.
 
     Raises:

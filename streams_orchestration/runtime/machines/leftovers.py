@@ -26,6 +26,11 @@ def note_machine(home: Home, machine: str) -> None:
     (home.root / AGENTS / machine.replace("/", "_")).touch()
 
 
+def shares_home(home: Home, machine: str) -> bool:
+    """Return True if the agent of a machine has used this state directory."""
+    return (home.root / AGENTS / machine.replace("/", "_")).exists()
+
+
 def remove_leftovers(catalog: Catalog, home: Home, machine: str) -> list[str]:
     """Remove Spark's scratch directories that no process uses, and private segments of PEs that run elsewhere.
 
@@ -64,8 +69,7 @@ def _remove_segments(catalog: Catalog, home: Home, machine: str) -> list[str]:
     gone: list[str] = []
     for row in rows:
         path = store.path(f"{HERE}{data_of(row.application)}/streams/pe-{row.id}")
-        shared = (home.root / AGENTS / row.machine.replace("/", "_")).exists()
-        if path is not None and path.is_dir() and not shared:
+        if path is not None and path.is_dir() and not shares_home(home, row.machine):
             shutil.rmtree(path, ignore_errors=True)
             gone.append(str(path))
     return gone

@@ -105,7 +105,7 @@ def clear_after_publishers(catalog: Catalog, application: str) -> bool:
 
     The storage is asked once, without waiting for it.
     """
-    return remove_abandoned(catalog.store.hasty(), application, _pending_directories(catalog, application))
+    return remove_abandoned(catalog.store.hasty(), application, pending_directories(catalog, application))
 
 
 def flush_removals(catalog: Catalog, application: str) -> bool:
@@ -115,7 +115,7 @@ def flush_removals(catalog: Catalog, application: str) -> bool:
     """
     try:
         catalog.store.sync_removals(data_of(application))
-        sync_trees(_pending_directories(catalog, application))
+        sync_trees(pending_directories(catalog, application))
     except OSError as error:
         log.warning("the removal of files that no commit names is not on disk yet: %s", error)
         return False
@@ -124,7 +124,7 @@ def flush_removals(catalog: Catalog, application: str) -> bool:
 
 def remove_empty(catalog: Catalog, application: str) -> None:
     """Remove the directories of pending files that are empty; call this only when tasks can no longer write."""
-    for directory in _pending_directories(catalog, application):
+    for directory in pending_directories(catalog, application):
         places: list[Path] = []
         with contextlib.suppress(FileNotFoundError):  # another ending host may remove the directory at the same time
             places = sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True)
@@ -136,7 +136,7 @@ def remove_empty(catalog: Catalog, application: str) -> None:
         forget_names(directory)
 
 
-def _pending_directories(catalog: Catalog, application: str) -> set[Path]:
+def pending_directories(catalog: Catalog, application: str) -> set[Path]:
     """Return the outermost directories of this machine in which the sinks of an application keep pending files."""
     s, f = tables.sink, tables.sink_file
     with catalog.read() as connection:
