@@ -138,7 +138,7 @@ def outcome_rows(outcome: Redeployment) -> list[tuple[str, str, str, str, str, s
     Operators that follow one another with the same change are one row, in which as many are named as fit.
     """
     rows = [("unit", unit.unit, str(unit.action), "", "", "") for unit in outcome.units]
-    stay = [each for each in outcome.operators if each.action == "kept" and not each.converted]
+    stay = [each for each in outcome.operators if each.action == "kept" and not each.converted and not each.changed]
     changed = (each for each in outcome.operators if each not in stay)
     for (action, reason), group in groupby(changed, lambda each: (each.action, each.text)):
         same = list(group)

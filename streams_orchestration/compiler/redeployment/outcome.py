@@ -60,15 +60,18 @@ class OperatorAction(NamedTuple):
     """The way to keep the state, or to allow its loss; empty if it is kept or its loss is allowed."""
     converted: str = ""
     """The attributes of the operator's state that get a wider type, as `n from int to bigint`."""
+    changed: tuple[str, ...] = ()
+    """The names of its parameters that change, if the operator continues."""
 
     @property
     def text(self) -> str:
-        """The reason of the action, followed by conversions of types and the remedy, if there are any."""
-        reason = (
-            f"{self.reason}; what its state holds of its input is converted: {self.converted}"
-            if self.converted
-            else self.reason
-        )
+        """The reason of the action, followed by changed parameters, conversions and the remedy, if there are any."""
+        reason = self.reason
+        if self.changed:
+            parameters = f"parameter{'s' * (len(self.changed) > 1)} {', '.join(self.changed)}"
+            reason += f"; its {parameters} change{'s' * (len(self.changed) == 1)}"
+        if self.converted:
+            reason += f"; what its state holds of its input is converted: {self.converted}"
         return f"{reason}. {self.remedy}" if self.remedy else reason
 
 

@@ -103,7 +103,7 @@ class Decisions:
             ImplementationError: the class of an operator of both plans cannot be imported.
         """
         for identity in self.new.by_identity:
-            decided = self._stays(identity) if identity in self.old.by_identity else self._added(identity)
+            decided = self._continues(identity) if identity in self.old.by_identity else self._added(identity)
             yield decided._replace(names=self._names(identity))
         for identity in self.old.by_identity:
             if identity not in self.new.by_identity:
@@ -125,6 +125,20 @@ class Decisions:
         if not self._has_state(name):
             return action
         return action._replace(lossy=True, remedy=remedy_of_gone(identity, self.old.model(identity).name))
+
+    def _continues(self, identity: str) -> Decided:
+        """Return the decision about an operator of both plans, with the changed parameters of replicas that continue.
+
+        Raises ImplementationError as `all` does.
+        """
+        decided = self._stays(identity)
+        before, after = (without_places(plan.model(identity).parameters) for plan in (self.old, self.new))
+        changed = tuple(name for name in {**before, **after} if before.get(name) != after.get(name))
+        actions = (
+            each._replace(changed=changed) if each.action in ("kept", "moved", "resharded") else each
+            for each in decided.actions
+        )
+        return decided._replace(actions=tuple(actions))
 
     def _stays(self, identity: str) -> Decided:
         before, after = self.old.by_identity[identity], self.new.by_identity[identity]

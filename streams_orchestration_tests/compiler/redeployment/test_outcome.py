@@ -26,3 +26,11 @@ def test_a_reason_of_several_replicas_is_written_once():
 def test_operators_are_others_only_beside_changed_ones():
     assert [row[1] for row in outcome_rows(outcome(kept("A"), kept("B")))] == ["all 2"]
     assert [row[1] for row in outcome_rows(outcome(dropped("A", "x"), kept("B")))] == ["A", "1 other"]
+
+
+def test_an_operator_whose_parameters_change_is_named_with_them():
+    changed = kept("A")._replace(reason="it stays in PE 0", changed=("filter", "onError"))
+    row, others = outcome_rows(outcome(changed, kept("B")))
+    assert row[1:3] == ("A", "kept")
+    assert row[-1] == "it stays in PE 0; its parameters filter, onError change"
+    assert others[1] == "1 other"
