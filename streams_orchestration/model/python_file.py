@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import inspect
 import re
 import sys
 import traceback
@@ -24,6 +25,11 @@ _APPLICATION = "app"
 _MARK = "__makes_application__"
 """The attribute that marks modules loaded as specs. Loading a spec replaces such a module of the same name."""
 _BUILDER = "streams_orchestration.builder"
+_KEYWORD = re.compile(r"(?P<function>[\w.]+)\(\) got an unexpected keyword argument '(?P<word>\w+)'")
+"""Matches the error of a call with an unknown keyword; from Python 3.13 on the error may propose another one itself."""
+
+
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 def file_of(spec: str | Path) -> Path:
@@ -134,7 +140,22 @@ def _raised(file: Path, error: BaseException) -> Diagnostic:
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     if isinstance(error, AttributeError) and error.name:
         message += nearest(error.name, (name for name in dir(error.obj) if not name.startswith("_")))
+    if isinstance(error, TypeError) and (match := _KEYWORD.fullmatch(message)) is not None:
+        message += nearest(match["word"], _keywords(match["function"]))
     return Diagnostic.of("SO0011", f"{type(error).__name__}: {message}", location=Location(str(file), line))
+
+
+def _keywords(function: str) -> list[str]:
+    """Return the keywords that a function or method of the builder takes; none if the builder has no such function."""
+    for name, module in sorted(sys.modules.items()):
+        if name == _BUILDER or name.startswith(f"{_BUILDER}."):
+            found: Any = module
+            for part in function.split("."):
+                found = getattr(found, part, None)
+            if callable(found):
+                parameters = inspect.signature(found).parameters.values()
+                return [each.name for each in parameters if each.kind in _BY_NAME and each.name != "self"]
+    return []
 
 
 def _unreadable(file: Path, message: str, code: str = "SO0011") -> Diagnostic:

@@ -42,6 +42,20 @@ WRONG = {
         2,
         "has no attribute 'Becon'; the nearest is Beacon",
     ),
+    "a keyword of a method is misspelt": (
+        SHOP + "orders.map({'m': 'n'}, outputs='m bigint')\n",
+        8,
+        "argument 'outputs'; the nearest is output",
+    ),
+    "a parameter of an operator is misspelt": (
+        SHOP.replace("iterations", "iteration"), 6, "argument 'iteration'; the nearest is iterations",
+    ),
+    "a keyword of a class is misspelt": (
+        SHOP.replace('Application("shop")', 'Application("shop", descripton="x")'), 5, "; the nearest is description",
+    ),
+    "a keyword of a function of its own is misspelt": (
+        "def one(*, word): ...\none(wrod=1)\n", 2, "TypeError: one() got an unexpected keyword argument 'wrod'",
+    ),
     "it is not a Python": ("x = (\n", 1, "SyntaxError: '(' was never closed"),
     "it ends the process": ("raise SystemExit(3)\n", 1, "SystemExit: 3"),
     "nothing is in it": ("x = 1\n", 1, "it holds no application called app"),
