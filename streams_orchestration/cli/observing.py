@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from streams_orchestration.cli.metrics import facts, metrics_tables, rates
 from streams_orchestration.cli.progress import progress_table, styled_state
 from streams_orchestration.cli.regions import region_lines
 from streams_orchestration.cli.terminal import results
-from streams_orchestration.compiler.brief import count, duration, moment, plural
+from streams_orchestration.compiler.brief import count, duration, moment, plural, short_list
 from streams_orchestration.runtime import api
 
 MAX_LISTED_OPERATORS = 30
@@ -126,7 +127,7 @@ def _shown(home: api.Home, application: str | None, *, measured: bool) -> Render
         return overview(statuses, api.now()) if statuses else Text(_nothing(home))
     status, now = api.read_status(home, application), api.now()
     metrics = api.read_metrics(home, application, now)
-    shown = details(status, now, metrics)
+    shown = details(status, now, metrics, api.last_redeploy(home, application))
     return Group(shown, metrics_tables(metrics)) if measured else shown
 
 
@@ -178,15 +179,31 @@ def status_document(home: api.Home, status: api.ApplicationStatus) -> dict[str, 
     Raises NotDeployedError if the application was dropped meanwhile.
     """
     now = api.now()
-    return api.document(status, api.read_metrics(home, status.application, now), now)
+    redeployed = api.last_redeploy(home, status.application)
+    return {
+        **api.document(status, api.read_metrics(home, status.application, now), now),
+        "last_redeploy": None if redeployed is None else asdict(redeployed),
+    }
 
 
-def details(status: api.ApplicationStatus, now: float, metrics: api.ApplicationMetrics) -> RenderableType:
-    """Return the details of one application: progress, hosts, results, remarkable metrics, and remedies of failures."""
+def details(
+    status: api.ApplicationStatus,
+    now: float,
+    metrics: api.ApplicationMetrics,
+    redeployed: api.LastRedeploy | None = None,
+) -> RenderableType:
+    """Return the details of one application.
+
+    They are its progress, its last redeploy, hosts, results, remarkable metrics, and remedies of failures.
+    """
     failed = api.failures(status, now)
     failing = {failure.unit for failure in failed}
-    lines: list[RenderableType] = [progress_table(status, rates(metrics), now, failing), *facts(metrics)]
-    lines += [Text(), *region_lines(status, now, failing)]
+    regions = region_lines(status, now, failing)
+    progress = progress_table(status, rates(metrics), now, failing, [line.plain for line in regions])
+    lines: list[RenderableType] = [progress, *facts(metrics)]
+    lines += [Text(), *regions]
+    if redeployed is not None:
+        lines.append(redeploy_line(redeployed, now, runs=status.state in ("RUNNING", "WAITING")))
     lines += [Text(), tasks_table(status), Text()]
     if (event_time := event_time_table(metrics)) is not None:
         lines += [event_time, Text()]
@@ -203,10 +220,36 @@ def details(status: api.ApplicationStatus, now: float, metrics: api.ApplicationM
             lines.append(Text(f"{sink.error}. Failed {duration(now - (sink.failed_at or now))} ago.", "red"))
     lines += connection_lines(status)
     lines.append(Text(f"logs  {status.log_places}", "dim"))
+    return Group(*lines, *_failure_lines(failed))
+
+
+def _failure_lines(failed: Sequence[api.UnitFailure]) -> Iterator[Text]:
+    """Yield a line for each cause of failures, with the units that have failed for it, and the remedy."""
+    alike: dict[tuple[str, str], list[api.UnitFailure]] = {}
     for failure in failed:
-        reason = f"{failure.reason.rstrip('.')}{failure.log_hint}"
-        lines.append(Text(f"{failure.unit}: {reason}. {failure.remedy}", "red"))
-    return Group(*lines)
+        remedy = failure.remedy.replace(f" --unit {failure.unit}", "")  # it resets all failed units
+        alike.setdefault((f"{failure.reason.rstrip('.')}{failure.log_hint}", remedy), []).append(failure)
+    for (reason, remedy), group in alike.items():
+        if len(group) == 1:
+            yield Text(f"{group[0].unit}: {reason}. {group[0].remedy}", "red")
+        else:
+            names = short_list(failure.unit for failure in group)
+            yield Text(f"{plural(len(group), 'unit')} ({names}): {reason}. {remedy}", "red")
+
+
+def redeploy_line(redeployed: api.LastRedeploy, now: float, *, runs: bool) -> Text:
+    """Return a line on the last redeploy: its changes, its outcome, and how long ago it ended."""
+    changes = "" if redeployed.changes is None else f": {redeployed.changes}"
+    if redeployed.state == "OPEN":
+        left = f"decided in at most {duration(redeployed.until - now)}" if runs else "decided when it runs again"
+        return Text(f"redeploy on trial, {left}{changes}", "yellow")
+    ago = f"{duration(now - (redeployed.ended_at or now))} ago"
+    if redeployed.state == "REVERTED":
+        return Text(f"last redeploy reverted {ago}, the plan before it runs: {redeployed.cause}", "yellow")
+    pause = redeployed.pause_seconds
+    paused = "" if pause is None else f"; changed units paused for {pause:.1f} s"
+    what = "last redeploy restored the previous plan" if redeployed.restores else "last redeploy passed its trial"
+    return Text(f"{what} {ago}{changes}{paused}", "dim")
 
 
 def _visible(sink: api.SinkStatus, now: float) -> str:

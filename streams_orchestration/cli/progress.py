@@ -58,15 +58,22 @@ class RateMeter:
 
 
 def progress_table(
-    status: api.ApplicationStatus, rates: Mapping[int, float], now: float, reported: Collection[str] = ()
+    status: api.ApplicationStatus,
+    rates: Mapping[int, float],
+    now: float,
+    reported: Collection[str] = (),
+    elsewhere: Collection[str] = (),
 ) -> RenderableType:
     """Return a line on the application, lines on regions and failed units, a row for every PE, and the errors.
+
+    An error of several PEs is shown once.
 
     Args:
         status: the status of the application.
         rates: PE -> rows a second, if known.
         now: the current time, in unix seconds.
         reported: the failed units whose failures are shown elsewhere; the first line names them.
+        elsewhere: other lines that are shown. An error that one of them contains is left out.
     """
     head = Text.assemble((status.application, "bold"), "  ", styled_state(status.shown_state))
     if reported:
@@ -89,7 +96,14 @@ def progress_table(
             count(pe.rows_out),
             count(rate) if rate is not None and status.state_of(pe) == "RUNNING" else "-",
         )
-    errors = [Text(f"PE {pe.id}: {_message(pe)}", "red") for pe in status.pes if pe.error and pe.unit not in reported]
+    failed: dict[str, list[str]] = {}
+    for pe in status.pes:
+        if pe.error and pe.unit not in reported and not any(_message(pe) in line for line in elsewhere):
+            failed.setdefault(_message(pe), []).append(str(pe.id))
+    errors = [
+        Text(f"{'PE' if len(pes) == 1 else 'PEs'} {short_list(pes)}: {message}", "red")
+        for message, pes in failed.items()
+    ]
     errors += [Text(f"host {host.id}: {_first_line(host.error)}", "red") for host in status.hosts if host.error]
     return Group(
         head,

@@ -34,10 +34,14 @@ def region_lines(status: api.ApplicationStatus, now: float, failing: Collection[
         lines.append(head)
         if unit.region is not None:
             lines.append(Text(f"  {_cuts(unit, now)}", "dim"))
-        if unit.resets or unit.cause:
-            lines.append(Text(f"  {_resets(unit, now, say_why=unit.name not in failing)}", "dim"))
-        if (recent := api.recent_resets(unit, now)) is not None and status.state in ("RUNNING", "WAITING"):
-            lines.append(Text(f"  not stable: {shortened(str(recent), LONGEST_CAUSE)}", "red"))
+        runs, fails = status.state in ("RUNNING", "WAITING"), unit.name in failing
+        recent = api.recent_resets(unit, now) if runs else None
+        if unit.resets or unit.cause:  # the cause is shown once
+            lines.append(Text(f"  {_resets(unit, now, say_why=not fails and recent is None)}", "dim"))
+        if recent is not None:
+            lines.append(
+                Text(f"  not stable: {recent.frequency if fails else shortened(str(recent), LONGEST_CAUSE)}", "red")
+            )
         if unit.lost is not None and unit.name not in failing:
             text = f"  {unit.lost}. {api.LOST_REMEDY}; the application keeps running until something fails."
             lines.append(Text(text, "red"))

@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.observing.exposition.endpoint import metrics_answer, metrics_app
     from streams_orchestration.runtime.observing.exposition.opentelemetry import SnapshotSender, interval_seconds
     from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
+    from streams_orchestration.runtime.observing.last_redeploy import LastRedeploy, last_redeploy
     from streams_orchestration.runtime.observing.metrics import (
         ApplicationMetrics,
         CustomMetric,

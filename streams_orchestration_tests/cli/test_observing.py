@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from streams_orchestration.cli import main
-from streams_orchestration.cli.observing import details, overview, status_if_deployed
+from streams_orchestration.cli.observing import details, overview, redeploy_line, status_document, status_if_deployed
 from streams_orchestration.cli.progress import progress_table
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.runtime import api
+from streams_orchestration.runtime.observing.last_redeploy import LastRedeploy
 from streams_orchestration.runtime.programs.spread import LevelSpread, Share
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.unit_status import UnitEvent
@@ -112,6 +115,64 @@ def test_nothing_is_deployed(tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: 
     assert len(errors) == 4
     assert all(f"flights: no such application in {tmp_path}" in line for line in errors)
     assert status_if_deployed(Home(tmp_path), "flights") is None
+
+
+WIDER = "Out has width 2, and the new width is 3"
+REDEPLOY = LastRedeploy(
+    state="PASSED", restores=False, changes=WIDER, ended_at=NOW - 300, until=NOW, cause=None, pause_seconds=1.72
+)
+
+
+@pytest.mark.parametrize(
+    ("redeployed", "runs", "line"),
+    [
+        (REDEPLOY, True, f"last redeploy passed its trial 5 min 0 s ago: {WIDER}; changed units paused for 1.7 s"),
+        (replace(REDEPLOY, restores=True, changes=None, pause_seconds=None), True,
+         "last redeploy restored the previous plan 5 min 0 s ago"),
+        (replace(REDEPLOY, state="REVERTED", cause="PE 1 failed: boom"), True,
+         "last redeploy reverted 5 min 0 s ago, the plan before it runs: PE 1 failed: boom"),
+        (replace(REDEPLOY, state="OPEN", ended_at=None, until=NOW + 90, changes="new operator: More"), True,
+         "redeploy on trial, decided in at most 1 min 30 s: new operator: More"),
+        (replace(REDEPLOY, state="OPEN", ended_at=None, changes="new operator: More"), False,
+         "redeploy on trial, decided when it runs again: new operator: More"),
+    ],
+)  # fmt: skip
+def test_the_last_redeploy_is_one_line(redeployed: LastRedeploy, runs: bool, line: str):
+    assert redeploy_line(redeployed, NOW, runs=runs).plain == line
+
+
+def test_the_last_redeploy_is_in_the_details_and_in_the_document(monkeypatch: pytest.MonkeyPatch):
+    text = " ".join(rendered(details(status(), NOW, metrics(), REDEPLOY), colour=False, width=200).split())
+    assert redeploy_line(REDEPLOY, NOW, runs=True).plain in text
+    monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
+    for known, key in ((None, None), (REDEPLOY, asdict(REDEPLOY))):
+        monkeypatch.setattr(api, "last_redeploy", lambda *_, known=known: known)
+        assert status_document(Home(Path()), status())["last_redeploy"] == key
+
+
+def test_a_cause_of_several_units_is_said_once_with_their_number():
+    pes = tuple(pe(number, unit=f"pe-{number}") for number in range(3))
+    units = tuple(unit(name=each.unit, region=None, pes=(each.id,)) for each in pes)
+    shown = details(status(hosts=(host(alive=False),), pes=pes, units=units), NOW, metrics())
+    text = rendered(shown, colour=False, width=1000)
+    assert text.count("host 0 (pid 4711) is gone") == 1
+    assert "3 units (pe-0, pe-1, pe-2): host 0 (pid 4711) is gone" in text
+    assert "`streams reset flights`." in text
+
+
+def test_the_cause_of_an_unstable_unit_is_said_once():
+    began = tuple(UnitEvent(NOW - seconds, "reset began", 1, 3, 0, cause="boom") for seconds in (180, 60, 30))
+    for pes in (FAILED.pes, status().pes):
+        units = (unit(resets=3, attempts=1, cause="boom", events=began),)
+        text = rendered(details(status(pes=pes, units=units), NOW, metrics()), colour=False, width=1000)
+        assert text.count("boom") == 1
+        assert "not stable: reset 3 times in 3 min" in text
+
+
+def test_an_error_of_several_pes_is_said_once():
+    stopped = status(state="STOPPED", pes=tuple(pe(number, state="STOPPED", error="boom") for number in range(3)))
+    assert "PEs 0, 1, 2: boom" in rendered(progress_table(stopped, {}, NOW), colour=False, width=1000)
+    assert "boom" not in rendered(progress_table(stopped, {}, NOW, (), ["cause: boom"]), colour=False, width=1000)
 
 
 def test_a_lost_cut_is_said_once_with_its_remedy():

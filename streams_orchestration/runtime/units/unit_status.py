@@ -205,9 +205,14 @@ class RecentResets:
     cause: str
     """The cause of the last reset."""
 
-    def __str__(self) -> str:
+    @property
+    def frequency(self) -> str:
+        """The number of the resets and their time span, in words."""
         span = f"{self.seconds / 60:.0f} min" if self.seconds >= 90 else f"{self.seconds:.0f} s"
-        return f"reset {plural(self.count, 'time')} in {span}, last cause: {self.cause}"
+        return f"reset {plural(self.count, 'time')} in {span}"
+
+    def __str__(self) -> str:
+        return f"{self.frequency}, last cause: {self.cause}"
 
 
 def recent_resets(unit: UnitStatus, now: float) -> RecentResets | None:
