@@ -279,7 +279,7 @@ class EventTimeCalls:
 
     def submit(self, program: OperatorProgram, steps: Watermarks | None, ports: Iterable[int]) -> None:
         """Send watermarks without tuples to every connection of some output ports; nothing if `steps` is None."""
-        if steps is not None:
+        if steps:
             for port in ports:
                 self._send(program, port, TupleBatch.bearing(steps, arrow_schema(program.outputs[port] or "")))
 

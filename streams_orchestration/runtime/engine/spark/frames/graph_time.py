@@ -114,7 +114,7 @@ class _OperatorTime:
         Yield the tuples that a watermark has now passed, with ports.
         """
         for port in self.orders:
-            if steps is not None and port != but:
+            if steps and port != but:
                 schema = arrow_schema(self.program.inputs[port])
                 yield from self._passed(port, TupleBatch.bearing(steps.rest(0), schema))
 
