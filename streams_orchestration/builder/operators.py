@@ -36,18 +36,18 @@ def Aggregate(
 
     Args:
         window: Window clause, such as tumbling, punct().
-        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port. Default: `fail`.
         group_by: Attributes whose values form a group.
         partition_by: Attributes whose values each have their own window.
         output: Maps an attribute to an output function such as Average(e). Other attributes come from groupBy and partitionBy.
         time_attribute: Timestamp attribute by which time(...) windows are ordered.
-        by: Time of time(...) and partitionAge(...): the attribute timeAttribute (tuples), or the clock of the machine.
-        functions: System whose output functions are used. streams: results have the type of the argument, integers wrap around, means of integers are truncated, counts are int, and of several tuples with the extreme value the first one is taken.
+        by: Time of time(...) and partitionAge(...): the attribute timeAttribute (tuples), or the clock of the machine. Default: `tuples`.
+        functions: System whose output functions are used. streams: results have the type of the argument, integers wrap around, means of integers are truncated, counts are int, and of several tuples with the extreme value the first one is taken. Default: `spark`.
         take_last: Take each attribute without a function from the last tuple of the group, by its name.
         aggregate_incomplete_windows: Tumbling windows: also submit windows that the end of the stream cuts off; false by default. Sliding windows: also submit a window that was never full before; true by default.
-        at_end: drop: at the end of the stream, drop punct() windows that no marker has closed.
+        at_end: drop: at the end of the stream, drop punct() windows that no marker has closed. Default: `submit`.
         aggregate_evicted_partitions: Also submit tumbling windows of partitions that are evicted.
-        refinement: Content of a further firing of a pane: all its tuples, only the tuples since the last firing, or all its tuples after retractions of the earlier results.
+        refinement: Content of a further firing of a pane: all its tuples, only the tuples since the last firing, or all its tuples after retractions of the earlier results. Default: `accumulating`.
     """
     return named_use("Aggregate", plain_keys(locals()))
 
@@ -61,7 +61,7 @@ def Barrier(
     """Submits one combined tuple once every input port has delivered a matching tuple.
 
     Args:
-        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port. Default: `fail`.
         partition_by: Attributes whose values match tuples: one list for all ports, or a list for each port.
         output: Maps an attribute to an expression. An attribute of several ports is named in0_name, in1_name and so on.
     """
@@ -81,8 +81,8 @@ def Beacon(
 
     Args:
         iterations: Number of tuples; endless if omitted.
-        period: Seconds between tuples.
-        init_delay: Seconds before the first tuple.
+        period: Seconds between tuples. Default: `0`.
+        init_delay: Seconds before the first tuple. Default: `0`.
         trigger_count: Tuples in each epoch of the region that the Beacon drives.
         output: Maps an attribute to an expression over IterationCount(). Other attributes are 0, false, '' or null.
         spl: Logic in SPL: state, which the expressions of output may read and change.
@@ -159,8 +159,8 @@ def DataFrame(
         watermarks: Maps an input stream to its event time: {attribute, delay}, as in Spark, or eventTime for the watermark of its event-time graph.
         output_delay: Seconds of event time by which results may be older than the input's watermark. The default is computed from the windows and joins of the query.
         static: Maps a name to a table that does not stream: {file, format, schema, options}.
-        output_mode: append: rows are submitted once they are final. update: they are submitted whenever they change.
-        flush: Close all windows and joins when the input has ended.
+        output_mode: append: rows are submitted once they are final. update: they are submitted whenever they change. Default: `append`.
+        flush: Close all windows and joins when the input has ended. Default: `True`.
         arguments: Further arguments of the function, by name.
     """
     return named_use("DataFrame", plain_keys(locals()))
@@ -183,15 +183,15 @@ def DeDuplicate(
     """Passes a tuple to output port 0 if its key is not remembered, otherwise to port 1 if that is connected.
 
     Args:
-        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port. Default: `fail`.
         key: List of expressions that form the key; all attributes by default.
         count: Number of further tuples for which a key is remembered.
         delta: A key is forgotten once deltaAttribute has grown by more than this.
         delta_attribute: Number attribute, or a timestamp, for which delta is in seconds.
         time_out: Seconds by the clock for which a key is remembered; after a reset other tuples may pass.
         within: Seconds of event time before and after a tuple, within which tuples of its key are duplicates.
-        discard_age: Seconds before the watermark from which on a tuple is too late to be judged; needs within.
-        reset_on_duplicate: Remember a key from its last duplicate on, instead of from its first tuple.
+        discard_age: Seconds before the watermark from which on a tuple is too late to be judged; needs within. Default: `0`.
+        reset_on_duplicate: Remember a key from its last duplicate on, instead of from its first tuple. Default: `True`.
         flush_on_punctuation: Forget all keys at a window marker.
         output: Maps an attribute of output port 0 to an expression. Other attributes keep their values.
     """
@@ -226,7 +226,7 @@ def Delay(
 
     Args:
         delay: Seconds by which a tuple is held back.
-        by: Clock of the delay: the largest timeAttribute so far (tuples), the watermark of event time, or the clock of the machine, from the arrival of a tuple on.
+        by: Clock of the delay: the largest timeAttribute so far (tuples), the watermark of event time, or the clock of the machine, from the arrival of a tuple on. Default: `tuples`.
         time_attribute: Timestamp attribute with the time of a tuple; needed unless by is watermark.
     """
     return named_use("Delay", plain_keys(locals()))
@@ -255,7 +255,7 @@ def DeltaSink(
         partition_by: Columns that the table is partitioned by.
         create_table: Create the table if it is missing.
         add_columns: Add a column to the table for each attribute that has none.
-        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
+        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others. Default: `fail`.
     """
     return named_use("DeltaSink", plain_keys(locals()))
 
@@ -275,11 +275,11 @@ def DeltaSource(
     Args:
         table: Directory or address of the table. A relative directory is among the results (sink), or starts at the spec's directory (source).
         storage: Options of the object store that holds the table.
-        start_at: snapshot: read all existing rows, then the added ones. latest: read only rows that are added from now on. earliest: read the rows that were added since the oldest readable version. {version: n} or {time: t}: read the rows that were added from there on.
+        start_at: snapshot: read all existing rows, then the added ones. latest: read only rows that are added from now on. earliest: read the rows that were added since the oldest readable version. {version: n} or {time: t}: read the rows that were added from there on. Default: `snapshot`.
         until: latest: end with the version that is the newest one at the start.
-        on_change: Policy for a version that deletes or updates rows. skip: do not read it. rewritten: read all rows of the files that it adds, unchanged rows included. feed: read the changes themselves.
-        on_lost_data: Policy for versions and files that were deleted before they were read.
-        poll_period: Seconds between two checks for new versions.
+        on_change: Policy for a version that deletes or updates rows. skip: do not read it. rewritten: read all rows of the files that it adds, unchanged rows included. feed: read the changes themselves. Default: `fail`.
+        on_lost_data: Policy for versions and files that were deleted before they were read. Default: `fail`.
+        poll_period: Seconds between two checks for new versions. Default: `1`.
     """
     return named_use("DeltaSource", plain_keys(locals()))
 
@@ -305,9 +305,9 @@ def DirectoryScan(
         directory: Directory, relative to the spec or absolute, or an address.
         storage: Options of the object store that the address names.
         pattern: A regular expression that is searched for in file names.
-        sort_by: Order of the files of one scan. Files of the same date are in order of their names.
-        order: Direction of the order within one scan.
-        sleep_time: Seconds between two scans.
+        sort_by: Order of the files of one scan. Files of the same date are in order of their names. Default: `date`.
+        order: Direction of the order within one scan. Default: `ascending`.
+        sleep_time: Seconds between two scans. Default: `5`.
         ignore_dot_files: Leave out files whose names begin with a dot.
         ignore_existing_files_at_startup: Leave out the files of the first scan.
         until: latest: end after the files of the first scan.
@@ -330,7 +330,7 @@ def DynamicFilter(
     Args:
         key: List of expressions over input port 0 that form the key of a tuple.
         add_key: List of expressions over port 1. Their key lets tuples pass from then on.
-        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port. Default: `fail`.
         remove_key: List of expressions over port 2. Their key stops tuples from then on.
     """
     return named_use("DynamicFilter", plain_keys(locals()))
@@ -366,12 +366,12 @@ def FileSink(
 
     Args:
         file: Directory or address for the parts. An empty text, allowed with nameBy, means a directory with the operator's name. A relative directory is among the results.
-        separator: Character between the values of a CSV row.
+        separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         name_by: Expression with the name of a file: the directory below file for the parts of a tuple or, with closeMode count and punct, of the part that a tuple begins. /dev/null drops tuples.
         storage: Options of the object store that the address names.
-        format: Format of the files; block: the bytes of the only attribute, one after the other; bin: SPL's binary encoding.
-        quote_strings: Quote CSV values that require it.
+        format: Format of the files; block: the bytes of the only attribute, one after the other; bin: SPL's binary encoding. Default: `parquet`.
+        quote_strings: Quote CSV values that require it. Default: `True`.
         suppress: Attributes that are not written.
         partition_by: Attributes whose values name directories for the files.
         complete_after: Expression over the values of partitionBy: the event time at which a directory is complete; needs closeMode watermark.
@@ -381,13 +381,13 @@ def FileSink(
         has_delay_field: Begin each line of splCsv and splTxt with the seconds since the tuple or mark before it, by the time of the batches; 0 for the first.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
         compression: Compression of files of splCsv, splTxt, line, block and bin: zlib, gzip or bzip2.
-        encoding: Encoding of the texts in splCsv, splTxt and line.
+        encoding: Encoding of the texts in splCsv, splTxt and line. Default: `utf-8`.
         eol_marker: Text that ends a line in splCsv, splTxt and line; a line feed by default.
         bytes_per_file: Approximate size of a file in bytes.
         time_per_file: Approximate seconds that a file covers.
         epochs_per_file: Number of complete epochs in a file.
-        truncate_on_reset: Truncation as in IBM Streams. No effect: in either case no row is published twice after a reset.
-        visibility: read_uncommitted: a part is visible with its batch, and a reset removes it.
+        truncate_on_reset: Truncation as in IBM Streams. No effect: in either case no row is published twice after a reset. Default: `True`.
+        visibility: read_uncommitted: a part is visible with its batch, and a reset removes it. Default: `read_committed`.
     """
     return named_use("FileSink", plain_keys(locals()))
 
@@ -423,11 +423,11 @@ def FileSource(
 
     Args:
         file: File, directory or pattern relative to the spec, package://<package>/<path>, or an address.
-        separator: Character between the values of a CSV row.
+        separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         has_header_line: The first line of a CSV file names the columns; true by default. With splCsv, lines to skip; false by default.
-        quote_strings: CSV values may be quoted. If false, a quote is an ordinary character.
-        parsing: permissive: drop and count malformed rows. strict and fast: stop at one.
+        quote_strings: CSV values may be quoted. If false, a quote is an ordinary character. Default: `True`.
+        parsing: permissive: drop and count malformed rows. strict and fast: stop at one. Default: `strict`.
         eol_marker: Text that ends a line; a line feed, with or without a carriage return, by default.
         default_tuple: Maps attributes to constant expressions for values that are missing in a row of splCsv.
         ignore_extra_csv_values: Ignore values after the last attribute in a row of splCsv.
@@ -438,9 +438,9 @@ def FileSource(
         storage: Options of the object store that the address names.
         directory: Directory from which relative names of files start; by default the directory of the spec.
         ignore_open_errors: Continue with a warning if the file does not exist.
-        format: Format of the files. splCsv: rows of SPL literals by position; splTxt: an SPL tuple a line; block: bytes; bin: SPL's binary encoding.
+        format: Format of the files. splCsv: rows of SPL literals by position; splTxt: an SPL tuple a line; block: bytes; bin: SPL's binary encoding. Default: `csv`.
         compression: Compression of a file whose name does not say it: zlib, gzip or bzip2.
-        encoding: Encoding of the texts, in which a line feed is one byte, such as ISO-8859-1.
+        encoding: Encoding of the texts, in which a line feed is one byte, such as ISO-8859-1. Default: `utf-8`.
         spl: Logic in SPL: state, which the expressions of output may read and change.
         hot_file: Wait at the end of a local text file for lines that are appended, instead of ending.
         delete_file: Delete a local file when no reset can need it.
@@ -459,7 +459,7 @@ def Filter(
     """Passes a tuple to output port 0 if `filter` is true, otherwise to port 1 if that is connected.
 
     Args:
-        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port. Default: `fail`.
         spl: Logic in SPL that runs before the expressions: state, onTuple, onPunct.
         filter: A condition for tuples to pass. If omitted, every tuple passes.
     """
@@ -480,11 +480,11 @@ def Format(
     """Formats each tuple as a row, as bytes or text. A row ends with a line feed, except with `format: bin`.
 
     Args:
-        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        separator: Character between the values of a CSV row.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port. Default: `fail`.
+        separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a row, which ends with a line feed: csv, line, jsonl. bin: SPL's binary encoding.
-        quote_strings: Quote CSV values that require it.
+        format: Format of a row, which ends with a line feed: csv, line, jsonl. bin: SPL's binary encoding. Default: `csv`.
+        quote_strings: Quote CSV values that require it. Default: `True`.
         suppress: Attributes that are not written.
         types: Maps attributes to their types in SPL if columns do not show them, for the format bin.
         output: Maps an attribute to an expression. One of them is Output(), the row as bytes or text. May be omitted if there is only that one. If the expressions are SPL, they make the rows as well.
@@ -502,7 +502,7 @@ def Functor(
     """Submits a tuple with the attributes of the output stream, which are computed or copied by name.
 
     Args:
-        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port. Default: `fail`.
         spl: Logic in SPL that runs before the expressions: state, onTuple, onPunct.
         filter: A condition. Tuples for which it is not true are dropped.
         output: Maps an attribute to an expression; other attributes keep their values. A list has one map for each output port.
@@ -521,9 +521,9 @@ def Gate(
 
     Args:
         max_unacked_tuple_count: Largest number of tuples that may have passed without being acknowledged.
-        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        num_tuples_to_ack: An expression over input port 1: the number of tuples that one of its tuples acknowledges.
-        at_end: Tuples that still wait when acknowledgements end: submit or drop them.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port. Default: `fail`.
+        num_tuples_to_ack: An expression over input port 1: the number of tuples that one of its tuples acknowledges. Default: `1`.
+        at_end: Tuples that still wait when acknowledgements end: submit or drop them. Default: `submit`.
     """
     return named_use("Gate", plain_keys(locals()))
 
@@ -548,12 +548,12 @@ def HttpSink(
         headers: Headers of each request, with secrets as ${env:NAME} or ${file:PATH}.
         token: Bearer token, as ${env:NAME} or ${file:PATH}.
         ca: File with the trusted certificates instead of the system's.
-        timeout: Seconds allowed for one request.
-        format: jsonl: one object per line. json: an array of objects. csv: names, then rows.
-        batch_size: Largest number of tuples in one request.
+        timeout: Seconds allowed for one request. Default: `30`.
+        format: jsonl: one object per line. json: an array of objects. csv: names, then rows. Default: `jsonl`.
+        batch_size: Largest number of tuples in one request. Default: `1000`.
         suppress: Attributes that are left out.
-        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
-        visibility: read_uncommitted: post tuples with their batch.
+        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others. Default: `fail`.
+        visibility: read_uncommitted: post tuples with their batch. Default: `read_committed`.
     """
     return named_use("HttpSink", plain_keys(locals()))
 
@@ -582,21 +582,21 @@ def HttpSource(
 
     Args:
         port: Port to listen at. 0: any free port, which the host's log names.
-        separator: Character between the values of a CSV row.
+        separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a message.
+        format: Format of a message. Default: `json`.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
-        max_message_bytes: Largest size of one message in bytes.
-        journal_limit: Largest number of unread bytes in the journal.
-        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
-        on_lost_data: Policy for messages that were deleted before they were read.
-        address: Address to listen at.
-        path: Path that requests are posted to.
+        max_message_bytes: Largest size of one message in bytes. Default: `1048576`.
+        journal_limit: Largest number of unread bytes in the journal. Default: `1073741824`.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
+        address: Address to listen at. Default: `127.0.0.1`.
+        path: Path that requests are posted to. Default: `/`.
         token: Bearer token that requests must have, as ${env:NAME} or ${file:PATH}.
         certificate: File with the certificate for https.
         private_key: File with the private key of the certificate.
-        max_body_bytes: Largest size of a request body in bytes.
-        connections: Largest number of open connections. Idle connections yield to new ones.
+        max_body_bytes: Largest size of a request body in bytes. Default: `16777216`.
+        connections: Largest number of open connections. Idle connections yield to new ones. Default: `100`.
         connections_per_address: Largest number of open connections from one address.
     """
     return named_use("HttpSource", plain_keys(locals()))
@@ -625,7 +625,7 @@ def IcebergSink(
         partition_by: Columns that the table is partitioned by.
         create_table: Create the table if it is missing.
         add_columns: Add a column to the table for each attribute that has none.
-        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
+        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others. Default: `fail`.
     """
     return named_use("IcebergSink", plain_keys(locals()))
 
@@ -645,11 +645,11 @@ def IcebergSource(
     Args:
         catalog: Properties of the catalog as pyiceberg takes them: name, type, uri, warehouse.
         table: Name of the table: namespace.name.
-        start_at: snapshot: read all existing rows, then the added ones. latest: read only rows that are added from now on. earliest: read the rows that were added since the oldest readable version. {version: n} or {time: t}: read the rows that were added from there on.
+        start_at: snapshot: read all existing rows, then the added ones. latest: read only rows that are added from now on. earliest: read the rows that were added since the oldest readable version. {version: n} or {time: t}: read the rows that were added from there on. Default: `snapshot`.
         until: latest: end with the version that is the newest one at the start.
-        on_change: Policy for a snapshot that deletes or updates rows. skip: do not read it. rewritten: read all rows of the files that it adds, unchanged rows included.
-        on_lost_data: Policy for versions and files that were deleted before they were read.
-        poll_period: Seconds between two checks for new versions.
+        on_change: Policy for a snapshot that deletes or updates rows. skip: do not read it. rewritten: read all rows of the files that it adds, unchanged rows included. Default: `fail`.
+        on_lost_data: Policy for versions and files that were deleted before they were read. Default: `fail`.
+        poll_period: Seconds between two checks for new versions. Default: `1`.
     """
     return named_use("IcebergSource", plain_keys(locals()))
 
@@ -678,22 +678,22 @@ def Join(
     """Adds each tuple to its window and pairs it with the tuples in the other window, in their order.
 
     Args:
-        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port. Default: `fail`.
         window: Sliding window clause for both streams, or a list with one for each; needed without within. count(0) makes the join one-sided.
         within: Least and greatest difference in seconds of event time: the time of a tuple of port 1 minus the time of its partner. It replaces window.
-        discard_age: Seconds before the watermark from which on a tuple is dropped; needs within.
+        discard_age: Seconds before the watermark from which on a tuple is dropped; needs within. Default: `0`.
         equality_lhs: Attributes of port 0 that are compared with the attributes in equalityRHS.
         equality_rhs: Attributes of port 1 that are compared with the attributes in equalityLHS.
         match: A further condition that a pair must meet.
-        algorithm: outer: a tuple that never matched is submitted when it leaves its window. `absent` says which values the other side gets. With further output ports it is sent unjoined, to port 1 (left) or the last port (right).
+        algorithm: outer: a tuple that never matched is submitted when it leaves its window. `absent` says which values the other side gets. With further output ports it is sent unjoined, to port 1 (left) or the last port (right). Default: `inner`.
         partition_by_lhs: Attributes of port 0 whose values each have their own window; needs partitioned windows.
         partition_by_rhs: Attributes of port 1 whose values each have their own window; needs partitioned windows.
-        absent: Attributes of the side that is missing in an outer join: null, or 0, false, empty or the start of 1970.
+        absent: Attributes of the side that is missing in an outer join: null, or 0, false, empty or the start of 1970. Default: `nulls`.
         default_tuple_lhs: Maps attributes of port 0 to constant expressions, in place of absent.
         default_tuple_rhs: Maps attributes of port 1 to constant expressions, in place of absent.
         window_markers: Submit a window marker to port 0 after the results there of each tuple that has any.
-        at_end: Tuples of an outer side that have not matched when both streams end: submit or drop them.
-        by: Time of time(...) and partitionAge(...): the attribute timeAttribute (tuples), or the clock of the machine.
+        at_end: Tuples of an outer side that have not matched when both streams end: submit or drop them. Default: `submit`.
+        by: Time of time(...) and partitionAge(...): the attribute timeAttribute (tuples), or the clock of the machine. Default: `tuples`.
         output: Maps an attribute to an expression. Other attributes keep their values.
         time_attribute: Timestamp attribute of both streams by which time(...) windows are ordered.
     """
@@ -724,20 +724,20 @@ def KafkaSink(
     Args:
         brokers: Addresses host:port, separated by commas.
         topic: Topic that messages are written to.
-        separator: Character between the values of a CSV row.
+        separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         client: Settings of librdkafka, with secrets as ${env:NAME} or ${file:PATH}.
-        format: Format of a message.
+        format: Format of a message. Default: `json`.
         registry: Schema registry for avro and protobuf: {url: http://host:port}.
         subject: Subject in the schema registry. Default: the topic followed by -value.
-        register_schema: Register the schema. If false, use the latest schema of the subject unchanged.
+        register_schema: Register the schema. If false, use the latest schema of the subject unchanged. Default: `True`.
         key: Attribute that holds the message key.
         partition: Attribute that holds the partition number. Default: the key decides.
         timestamp: Attribute that holds the time of the message. Default: the time of sending.
         headers: Maps a header to an attribute.
         suppress: Attributes that are not in the value.
-        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
-        visibility: read_uncommitted: send messages with their batch; a reset does not take them back.
+        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others. Default: `fail`.
+        visibility: read_uncommitted: send messages with their batch; a reset does not take them back. Default: `read_committed`.
     """
     return named_use("KafkaSink", plain_keys(locals()))
 
@@ -764,20 +764,20 @@ def KafkaSource(
 
     Args:
         brokers: Addresses host:port, separated by commas.
-        separator: Character between the values of a CSV row.
+        separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         client: Settings of librdkafka, with secrets as ${env:NAME} or ${file:PATH}.
         topic: Topic, or a list of topics; pattern is the alternative.
         pattern: A regular expression that must match the whole name of a topic.
-        format: Format of a message.
+        format: Format of a message. Default: `json`.
         registry: Schema registry for avro and protobuf: {url: http://host:port}.
         metadata: Maps an attribute to key, topic, partition, offset, timestamp or header.NAME.
-        start_at: Position at which reading begins: earliest, latest or a time in ISO 8601.
+        start_at: Position at which reading begins: earliest, latest or a time in ISO 8601. Default: `earliest`.
         until: latest: end the run after the messages that exist when it begins.
-        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
-        on_lost_data: Policy for messages that were deleted before they were read.
-        isolation: read_committed: read only messages of committed transactions.
-        discovery: Seconds between two checks for new partitions.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
+        isolation: read_committed: read only messages of committed transactions. Default: `read_committed`.
+        discovery: Seconds between two checks for new partitions. Default: `30`.
     """
     return named_use("KafkaSource", plain_keys(locals()))
 
@@ -797,7 +797,7 @@ def Lookup(
         key: Column, or list of columns, of the table to look up. Keys are unique.
         take: Maps a new attribute to a column of the table. It is null where there is no row.
         attribute: Attributes of the stream to look up. Default: those named like the key.
-        algorithm: inner: a tuple without a row goes to the second output port, if there is one.
+        algorithm: inner: a tuple without a row goes to the second output port, if there is one. Default: `leftOuter`.
     """
     return named_use("Lookup", plain_keys(locals()))
 
@@ -824,17 +824,17 @@ def MQTTSource(
     Args:
         url: Address scheme://host:port, without user and password.
         topics: Topic filters such as sensors/+/temperature or sensors/#.
-        separator: Character between the values of a CSV row.
+        separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a message.
+        format: Format of a message. Default: `json`.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
-        max_message_bytes: Largest size of one message in bytes.
-        journal_limit: Largest number of unread bytes in the journal.
-        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
-        on_lost_data: Policy for messages that were deleted before they were read.
+        max_message_bytes: Largest size of one message in bytes. Default: `1048576`.
+        journal_limit: Largest number of unread bytes in the journal. Default: `1073741824`.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         user: Name of the user, or a reference ${env:NAME} or ${file:PATH}.
         password: Password of the user, as a reference ${env:NAME} or ${file:PATH}.
-        qos: 1: acknowledge a message once it is in the journal. 0: never acknowledge.
+        qos: 1: acknowledge a message once it is in the journal. 0: never acknowledge. Default: `1`.
         client_id: Client id by which the broker keeps messages while no host runs.
     """
     return named_use("MQTTSource", plain_keys(locals()))
@@ -861,7 +861,7 @@ def MetricsSink(
 
     Args:
         metrics: An expression, or several expressions. Each tuple sets a metric to the value; null leaves it unchanged.
-        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port. Default: `fail`.
         names: Names of the metrics. Default: the texts in metrics.
         descriptions: Descriptions of the metrics for readers.
         initial_values: Values before the first tuple. Default: 0.
@@ -893,20 +893,20 @@ def NATSSource(
     Args:
         url: Address scheme://host:port, without user and password.
         stream: Name of the JetStream stream.
-        separator: Character between the values of a CSV row.
+        separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a message.
+        format: Format of a message. Default: `json`.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
-        max_message_bytes: Largest size of one message in bytes.
-        journal_limit: Largest number of unread bytes in the journal.
-        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
-        on_lost_data: Policy for messages that were deleted before they were read.
+        max_message_bytes: Largest size of one message in bytes. Default: `1048576`.
+        journal_limit: Largest number of unread bytes in the journal. Default: `1073741824`.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         user: Name of the user, or a reference ${env:NAME} or ${file:PATH}.
         password: Password of the user, as a reference ${env:NAME} or ${file:PATH}.
         subject: Subject filter. Default: all subjects of the stream.
         consumer: Durable consumer, created if it is missing. Default: one for this operator.
         token: Token of the user, as ${env:NAME} or ${file:PATH}.
-        start_at: Position at which a new consumer begins.
+        start_at: Position at which a new consumer begins. Default: `earliest`.
     """
     return named_use("NATSSource", plain_keys(locals()))
 
@@ -942,11 +942,11 @@ def Parse(
     """Joins the bytes of all tuples into one text and submits its rows as tuples.
 
     Args:
-        separator: Character between the values of a CSV row.
+        separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         has_header_line: The first line of a CSV file names the columns; true by default. With splCsv, lines to skip; false by default.
-        quote_strings: CSV values may be quoted. If false, a quote is an ordinary character.
-        parsing: permissive: drop and count malformed rows. strict and fast: stop at one.
+        quote_strings: CSV values may be quoted. If false, a quote is an ordinary character. Default: `True`.
+        parsing: permissive: drop and count malformed rows. strict and fast: stop at one. Default: `strict`.
         eol_marker: Text that ends a line; a line feed, with or without a carriage return, by default.
         default_tuple: Maps attributes to constant expressions for values that are missing in a row of splCsv.
         ignore_extra_csv_values: Ignore values after the last attribute in a row of splCsv.
@@ -954,10 +954,10 @@ def Parse(
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
         block_size: Bytes of a block; the whole file by default.
         output: Maps attributes that are not in the rows to FileName() or TupleNumber(), or expressions of SPL.
-        format: Format of a row, which ends with a line feed. splCsv: SPL literals by position; splTxt: an SPL tuple; block: blockSize bytes; bin: SPL's binary encoding.
+        format: Format of a row, which ends with a line feed. splCsv: SPL literals by position; splTxt: an SPL tuple; block: blockSize bytes; bin: SPL's binary encoding. Default: `csv`.
         parse_input: Attribute that holds the bytes or text, or an expression. May be omitted if there is only one.
         spl: Logic in SPL that runs before the bytes of a tuple are parsed.
-        window_markers: forward: a window marker ends a row and is forwarded. end: a single marker follows the last tuple.
+        window_markers: forward: a window marker ends a row and is forwarded. end: a single marker follows the last tuple. Default: `forward`.
     """
     return named_use("Parse", plain_keys(locals()))
 
@@ -987,11 +987,11 @@ def PostgresChangeSource(
         columns: Maps an attribute to its column where the names differ.
         metadata: Maps an attribute to change, committed, position or transaction.
         changes: Kinds of changes that become tuples.
-        start_at: snapshot: read all existing rows, then the changes. slot: read the changes that the slot has kept.
+        start_at: snapshot: read all existing rows, then the changes. slot: read the changes that the slot has kept. Default: `snapshot`.
         until: latest: end after the changes that exist when the run begins.
-        poll_period: Seconds between two checks for new changes.
-        on_bad_tuple: Policy for a row that does not fit. stream: send it to the second output port.
-        on_lost_data: Policy for changes that were deleted before they were read.
+        poll_period: Seconds between two checks for new changes. Default: `0.2`.
+        on_bad_tuple: Policy for a row that does not fit. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for changes that were deleted before they were read. Default: `fail`.
     """
     return named_use("PostgresChangeSource", plain_keys(locals()))
 
@@ -1008,7 +1008,7 @@ def Punctor(
     Args:
         punctuate: A condition. A tuple for which it is true gets a window marker.
         position: Position of the marker: before or after the tuple.
-        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port. Default: `fail`.
         output: Maps an attribute to an expression. Other attributes keep their values.
     """
     return named_use("Punctor", plain_keys(locals()))
@@ -1037,19 +1037,19 @@ def RedisSource(
     Args:
         url: Address scheme://host:port, without user and password.
         stream: Key of the stream, which is created if it is missing.
-        separator: Character between the values of a CSV row.
+        separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a message.
+        format: Format of a message. Default: `json`.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
-        max_message_bytes: Largest size of one message in bytes.
-        journal_limit: Largest number of unread bytes in the journal.
-        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
-        on_lost_data: Policy for messages that were deleted before they were read.
+        max_message_bytes: Largest size of one message in bytes. Default: `1048576`.
+        journal_limit: Largest number of unread bytes in the journal. Default: `1073741824`.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         user: Name of the user, or a reference ${env:NAME} or ${file:PATH}.
         password: Password of the user, as a reference ${env:NAME} or ${file:PATH}.
         group: Consumer group, created if it is missing. Default: one for this operator.
-        field: Field of an entry that holds the message.
-        start_at: Position at which a new group begins.
+        field: Field of an entry that holds the message. Default: `data`.
+        start_at: Position at which a new group begins. Default: `earliest`.
     """
     return named_use("RedisSource", plain_keys(locals()))
 
@@ -1074,15 +1074,15 @@ def Sort(
     """Sorts windows. A tumbling window is submitted in order when it closes, followed by a window marker.
 
     Args:
-        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        window: Window clause. A sliding window must be a count. Panes of event time are sorted when they fire. eventTime submits tuples in order of event time once the watermark has passed them.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port. Default: `fail`.
+        window: Window clause. A sliding window must be a count. Panes of event time are sorted when they fire. eventTime submits tuples in order of event time once the watermark has passed them. Default: `tumbling, punct()`.
         sort_by: List of expressions in order of precedence; needed unless the window is eventTime.
-        order: ascending or descending, for all sort keys or for each.
+        order: ascending or descending, for all sort keys or for each. Default: `ascending`.
         partition_by: Attributes whose values each have their own window.
         time_attribute: Timestamp attribute by which time(...) windows are ordered.
-        by: Time of time(...) and partitionAge(...): the attribute timeAttribute (tuples), or the clock of the machine.
+        by: Time of time(...) and partitionAge(...): the attribute timeAttribute (tuples), or the clock of the machine. Default: `tuples`.
         output: Maps an attribute to an expression. Other attributes keep their values.
-        at_end: Tumbling windows that are open when the stream ends: submit or drop them. Sliding windows are submitted.
+        at_end: Tumbling windows that are open when the stream ends: submit or drop them. Sliding windows are submitted. Default: `submit`.
     """
     return named_use("Sort", plain_keys(locals()))
 
@@ -1099,12 +1099,12 @@ def Split(
     """Sends each tuple to output ports, at most once to each unless `repeat` is true.
 
     Args:
-        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port. Default: `fail`.
         index: An expression for the port number, or a list of numbers, modulo the number of ports. A tuple with a negative or null number is dropped.
         file: CSV file of keys with their indexes, written as for `index`: `UA,0,2`, `default,-1`. A `#` after the indexes or in front of a line begins a comment.
         key: An expression whose value, as text, is looked up in the file.
         repeat: Send a tuple to a port as often as index, or the line of the file, names the port.
-        unlisted: A tuple whose key is not in a file without a line `default`: drop it, or stop the application.
+        unlisted: A tuple whose key is not in a file without a line `default`: drop it, or stop the application. Default: `drop`.
     """
     return named_use("Split", plain_keys(locals()))
 
@@ -1125,8 +1125,8 @@ def Sql(
         watermarks: Maps an input stream to its event time: {attribute, delay}, as in Spark, or eventTime for the watermark of its event-time graph.
         output_delay: Seconds of event time by which results may be older than the input's watermark. The default is computed from the windows and joins of the query.
         static: Maps a name to a table that does not stream: {file, format, schema, options}.
-        output_mode: append: rows are submitted once they are final. update: they are submitted whenever they change.
-        flush: Close all windows and joins when the input has ended.
+        output_mode: append: rows are submitted once they are final. update: they are submitted whenever they change. Default: `append`.
+        flush: Close all windows and joins when the input has ended. Default: `True`.
     """
     return named_use("Sql", plain_keys(locals()))
 
@@ -1151,8 +1151,8 @@ def SqlSink(
         suppress: Attributes that are not written.
         key: Attributes of the key. A tuple replaces the row with the same key.
         create_table: Create the table if it is missing.
-        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others.
-        visibility: read_uncommitted: write rows with their batch; a reset does not take them back.
+        on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others. Default: `fail`.
+        visibility: read_uncommitted: write rows with their batch; a reset does not take them back. Default: `read_committed`.
     """
     return named_use("SqlSink", plain_keys(locals()))
 
@@ -1179,12 +1179,12 @@ def SqlSource(
         table: Table as name or schema.name.
         query: SELECT statement instead of a table.
         columns: Maps an attribute to its column where the names differ.
-        start_at: earliest, latest, or a value; rows with larger values are read.
+        start_at: earliest, latest, or a value; rows with larger values are read. Default: `earliest`.
         until: latest: end after the rows that exist when the run begins.
-        poll_period: Seconds between two checks for new rows.
-        settle: Longest time in seconds between an insert and its commit; rows that become visible later count as lost data.
-        on_bad_tuple: Policy for a row that does not fit. stream: send it to the second output port.
-        on_lost_data: Policy for rows that become visible with a value below the position.
+        poll_period: Seconds between two checks for new rows. Default: `1`.
+        settle: Longest time in seconds between an insert and its commit; rows that become visible later count as lost data. Default: `2`.
+        on_bad_tuple: Policy for a row that does not fit. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for rows that become visible with a value below the position. Default: `fail`.
     """
     return named_use("SqlSource", plain_keys(locals()))
 
@@ -1199,7 +1199,7 @@ def Switch(
 
     Args:
         status: A condition over input port 1. True closes the switch; anything else opens it.
-        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
+        on_error: Policy for a tuple or group without a value: stop the application, skip it, or send it to a port. Default: `fail`.
         initial_status: The switch is closed at the beginning.
     """
     return named_use("Switch", plain_keys(locals()))
@@ -1225,17 +1225,17 @@ def TCPSink(
     """Sends the tuples of every batch to the connected receiver, in order.
 
     Args:
-        separator: Character between the values of a CSV row.
+        separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a tuple, which ends with a line feed. json: an object. line: the only text. splCsv: SPL literals; splTxt: an SPL tuple; block: the bytes of the only attribute, and bin: SPL's binary encoding, both without a line feed.
-        quote_strings: Quote CSV values that require it.
+        format: Format of a tuple, which ends with a line feed. json: an object. line: the only text. splCsv: SPL literals; splTxt: an SPL tuple; block: the bytes of the only attribute, and bin: SPL's binary encoding, both without a line feed. Default: `json`.
+        quote_strings: Quote CSV values that require it. Default: `True`.
         suppress: Attributes that are not written.
-        encoding: Encoding of the texts in splCsv, splTxt and line.
+        encoding: Encoding of the texts in splCsv, splTxt and line. Default: `utf-8`.
         eol_marker: Text that ends a tuple in splCsv, splTxt and line.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
-        visibility: read_uncommitted: send tuples with their batch.
-        role: client: connect. server: listen, and send to one client at a time.
-        address: Address to connect to, or to listen at.
+        visibility: read_uncommitted: send tuples with their batch. Default: `read_committed`.
+        role: client: connect. server: listen, and send to one client at a time. Default: `client`.
+        address: Address to connect to, or to listen at. Default: `127.0.0.1`.
         port: Port. 0, for a server: any free port, which the log names.
         name: Name of the server in the state directory, in place of a port: a server is registered, a client looks it up.
         compression: Compression of all the bytes of a connection; none by default.
@@ -1272,27 +1272,27 @@ def TCPSource(
     """Reads messages from connections into the journal, and submits tuples from the journal.
 
     Args:
-        separator: Character between the values of a CSV row.
+        separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a message. splCsv: SPL literals by position; splTxt: an SPL tuple; line: a text; block: bytes; bin: a tuple in SPL's binary encoding.
+        format: Format of a message. splCsv: SPL literals by position; splTxt: an SPL tuple; line: a text; block: bytes; bin: a tuple in SPL's binary encoding. Default: `json`.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
-        max_message_bytes: Largest size of one message in bytes.
-        journal_limit: Largest number of unread bytes in the journal.
-        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
-        on_lost_data: Policy for messages that were deleted before they were read.
+        max_message_bytes: Largest size of one message in bytes. Default: `1048576`.
+        journal_limit: Largest number of unread bytes in the journal. Default: `1073741824`.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
-        encoding: Encoding of the texts in splCsv, splTxt and line.
+        encoding: Encoding of the texts in splCsv, splTxt and line. Default: `utf-8`.
         eol_marker: Text that ends a message of splCsv, splTxt or line; a line feed, with or without a carriage return, by default.
         default_tuple: Maps attributes to constant expressions for values that are missing in a message of splCsv.
         ignore_extra_csv_values: Ignore values after the last attribute in a message of splCsv.
-        role: server: listen for connections. client: connect.
-        address: Address to listen at, or to connect to.
+        role: server: listen for connections. client: connect. Default: `server`.
+        address: Address to listen at, or to connect to. Default: `127.0.0.1`.
         port: Port. 0, for a server: any free port, which the host's log names.
         name: Name of the server in the state directory, in place of a port: a server is registered, a client looks it up.
-        framing: Framing of json, csv and raw. lines: by line feeds. length: by four bytes in front of each.
+        framing: Framing of json, csv and raw. lines: by line feeds. length: by four bytes in front of each. Default: `lines`.
         block_size: Bytes of a message of the format block.
         compression: Compression of all the bytes of a connection; none by default.
-        connections: Largest number of open connections of a server. Silent connections yield to new ones.
+        connections: Largest number of open connections of a server. Silent connections yield to new ones. Default: `100`.
         connections_per_address: Largest number of open connections of a server from one address.
         acknowledge: Answer with the number of messages of the connection that are in the journal.
     """
@@ -1332,19 +1332,19 @@ def UDPSink(
     """Sends a datagram for each tuple. Nobody acknowledges datagrams, so they may be lost without notice.
 
     Args:
-        separator: Character between the values of a CSV row.
+        separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a tuple, which ends with a line feed. json: an object. line: the only text. splCsv: SPL literals; splTxt: an SPL tuple; block: the bytes of the only attribute, and bin: SPL's binary encoding, both without a line feed.
-        quote_strings: Quote CSV values that require it.
+        format: Format of a tuple, which ends with a line feed. json: an object. line: the only text. splCsv: SPL literals; splTxt: an SPL tuple; block: the bytes of the only attribute, and bin: SPL's binary encoding, both without a line feed. Default: `json`.
+        quote_strings: Quote CSV values that require it. Default: `True`.
         suppress: Attributes that are not written.
-        encoding: Encoding of the texts in splCsv, splTxt and line.
+        encoding: Encoding of the texts in splCsv, splTxt and line. Default: `utf-8`.
         eol_marker: Text that ends a tuple in splCsv, splTxt and line.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
-        visibility: read_uncommitted: send tuples with their batch.
+        visibility: read_uncommitted: send tuples with their batch. Default: `read_committed`.
         address: Address to send to, which may be a multicast group.
         port: Port to send to.
         name: Name of the server in the state directory, in place of a port: a server is registered, a client looks it up.
-        time_to_live: Routers that datagrams to a group may pass.
+        time_to_live: Routers that datagrams to a group may pass. Default: `1`.
     """
     return named_use("UDPSink", plain_keys(locals()))
 
@@ -1371,20 +1371,20 @@ def UDPSource(
     """Receives each datagram as a message, without a line feed at its end unless it is a block or a binary tuple.
 
     Args:
-        separator: Character between the values of a CSV row.
+        separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
-        format: Format of a message. splCsv: SPL literals by position; splTxt: an SPL tuple; line: a text; block: bytes; bin: a tuple in SPL's binary encoding.
+        format: Format of a message. splCsv: SPL literals by position; splTxt: an SPL tuple; line: a text; block: bytes; bin: a tuple in SPL's binary encoding. Default: `json`.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
-        max_message_bytes: Largest size of one message in bytes.
-        journal_limit: Largest number of unread bytes in the journal.
-        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
-        on_lost_data: Policy for messages that were deleted before they were read.
+        max_message_bytes: Largest size of one message in bytes. Default: `1048576`.
+        journal_limit: Largest number of unread bytes in the journal. Default: `1073741824`.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
-        encoding: Encoding of the texts in splCsv, splTxt and line.
+        encoding: Encoding of the texts in splCsv, splTxt and line. Default: `utf-8`.
         eol_marker: Text that ends a message of splCsv, splTxt or line; a line feed, with or without a carriage return, by default.
         default_tuple: Maps attributes to constant expressions for values that are missing in a message of splCsv.
         ignore_extra_csv_values: Ignore values after the last attribute in a message of splCsv.
-        address: Address to listen at.
+        address: Address to listen at. Default: `127.0.0.1`.
         port: Port to listen at. 0: any free port, which the host's log names.
         name: Name of the server in the state directory, in place of a port: a server is registered, a client looks it up.
     """
@@ -1410,7 +1410,7 @@ def XMLParse(
     Args:
         trigger: Path of the elements that give a tuple, as in /a/b; one for each output port.
         xml_input: Attribute with the text or bytes of documents, which may continue in the next tuple. May be omitted if there is only one.
-        parsing: permissive: drop and count documents that are not well-formed, and elements without a value.
+        parsing: permissive: drop and count documents that are not well-formed, and elements without a value. Default: `strict`.
         paths: Maps names for expressions to paths in the element, as in name/text() or @id; '' for none.
         path_lists: Maps names for expressions to paths whose texts are a list.
         output: Maps attributes to expressions over these names and the attributes of the input stream.

@@ -51,7 +51,7 @@ def _function(kind: str, implementation: type[Operator]) -> str:
     arguments = [_argument(name, info, required=info.is_required() and name in always) for name, info in ordered]
     head = f"def {kind}({', '.join(['*', *arguments]) if arguments else ''}) -> Use:"
     first = " ".join(inspect.cleandoc(implementation.__doc__ or f"{kind}.").partition("\n\n")[0].split())
-    notes = [f"        {name}: {(info.description or _default(info)).rstrip('.')}." for name, info in ordered]
+    notes = [f"        {name}: {_note(info)}" for name, info in ordered]
     doc = [f'    """{first}', "", "    Args:", *notes, '    """'] if notes else [f'    """{first}"""']
     return "\n".join([head, *doc, f'    return named_use("{kind}", plain_keys(locals()))', ""])
 
@@ -108,5 +108,11 @@ def _quoted(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def _default(info: FieldInfo) -> str:
-    return "required" if info.is_required() else f"{info.default!r} when None"
+def _note(info: FieldInfo) -> str:
+    """Return the description of a parameter with its default, unless that is None, False, blank or a collection."""
+    text = f"{info.description.rstrip('.')}." if info.description else ""
+    default = None if info.is_required() else info.get_default()
+    if not isinstance(default, bool | int | float | str) or default is False or not str(default).strip():
+        return text
+    shown = f"{default:g}" if isinstance(default, float) else default
+    return f"{text} Default: `{shown}`.".strip()
