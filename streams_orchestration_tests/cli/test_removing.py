@@ -81,7 +81,7 @@ def test_it_asks_on_a_terminal(
 
 
 class Terminal(io.StringIO):
-    """What a user types."""
+    """Answers the questions of a command as a user would."""
 
     def isatty(self) -> bool:
         return True

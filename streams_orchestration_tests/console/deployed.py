@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import update
 
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
@@ -29,7 +29,7 @@ class Deployed:
 
     def __init__(
         self, directory: Path, width: int = 2, pes: int = 3, file: Path | None = None,
-        compilation: Compilation | None = None,
+        compilation: PlannedCompilation | None = None,
     ) -> None:  # fmt: skip
         self.home = Home(directory / "home")
         if compilation is None:
@@ -88,7 +88,7 @@ class Deployed:
             self.beat()
 
 
-def long_names() -> Compilation:
+def long_names() -> PlannedCompilation:
     """Return a chain of twelve operators in one region whose names are long and begin with wide letters."""
     names = [f"WAREHOUSEMMOVEMENTS{letter}illillillillillill" for letter in "abcdefghijkl"]
     graph: list[dict[str, Any]] = [{
@@ -106,7 +106,7 @@ def long_names() -> Compilation:
     )
 
 
-def large(composites: int = 50, each: int = 98) -> Compilation:
+def large(composites: int = 50, each: int = 98) -> PlannedCompilation:
     """Return an application of chains in composites, about ten operators to a PE: 4,951 operators as it is."""
     chains: dict[str, Any] = {}
     graph: list[dict[str, Any]] = [

@@ -4,7 +4,7 @@
 >>> from streams_orchestration.spl.typing.scopes import Scope
 >>> parsed = parse("int32 f(int32 x) { while (x) { x = 1; } }")
 >>> source, mistakes = Source("Main.spl", parsed.tokens), []
->>> function = check_function(parsed.unit.definitions[0], Scope(), source, mistakes)
+>>> function = check_function(parsed.unit.definitions[0], Scope(), source, mistakes, None)
 >>> for each in mistakes:
 ...     print(each.span, each.code, each.message)
 Main.spl:1:27 CDISP0045E a condition must be boolean, but this is int32
