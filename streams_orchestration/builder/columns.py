@@ -30,8 +30,9 @@ class Column:
     """An expression over the attributes of a stream; `str` gives its text.
 
     Python's operators combine expressions: `+ - * / % **`, unary `-`, `abs`, `[...]`, `== != < <= > >=`, and `& | ~`
-    for AND, OR and NOT. A value of Python that no literal has raises ColumnError, and so does a comparison with None,
-    for which there is `is_null`.
+    for AND, OR and NOT. A value of Python that no literal has raises ColumnError, and so do `== None` and `!= None`,
+    for which there are `is_null` and `is_not_null`; elsewhere None is NULL. `if`, `and`, `or`, `not` and `in` raise
+    ColumnError, too.
     """
 
     __slots__ = ("name", "tree")

@@ -1222,7 +1222,7 @@ def TCPSink(
     name: str | None = None,
     compression: Literal["zlib", "gzip", "bzip2"] | None = None,
 ) -> Use:
-    """Sends the tuples of every batch to the connected receiver, in order.
+    """Sends the tuples of each complete epoch, or batch if `visibility: read_uncommitted`, to the receiver, in order.
 
     Args:
         separator: Character between the values of a CSV row. Default: `,`.

@@ -107,7 +107,7 @@ def _compile(
         stages: the stages to run.
 
     Raises:
-        CompileError: a stage has found an error.
+        CompileError: `checked` has an error, or a stage has found one.
         ApplicationError: the application could not be read.
     """
     if application is None:

@@ -102,7 +102,10 @@ def one_line(text: str) -> str:
 
 
 def _bodies(value: Any) -> Any:
-    """Return a part of SPL logic with the text of each body that has no other keys left."""
+    """Return a part of SPL logic in which each body `{spl: text}` is replaced by its text.
+
+    A body with further keys is kept.
+    """
     if is_mapping(value):
         return value[LOGIC] if value.keys() == {LOGIC} else {key: _bodies(each) for key, each in value.items()}
     return [_bodies(each) for each in cast("list[Any]", value)] if isinstance(value, list) else value

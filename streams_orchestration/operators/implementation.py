@@ -30,7 +30,8 @@ def import_operator(name: str) -> type[Operator]:
     A class whose name ends with `LOGIC_SUFFIX` runs logic of SPL before its own code.
 
     Raises:
-        ImplementationError: the module or class does not exist, or is not an `Operator`.
+        ImplementationError: the name has another form, its module cannot be imported, whatever its code raises, or the
+            class is missing or not an `Operator`.
     """
     if name.endswith(LOGIC_SUFFIX):
         from streams_orchestration.operators.logic.with_logic import with_logic

@@ -199,7 +199,10 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         return self._keys
 
     def described_as(self, file: Path) -> tuple[str, str]:
-        """Return the application's name in the spec and the problem with reading it; the first answer is kept."""
+        """Return the application's name and the problem with reading its spec, as the function `described_as` does.
+
+        The first answer is kept, so every call has to pass the component's own spec.
+        """
         if self._description is None:
             self._description = described_as(file)
         return self._description

@@ -54,8 +54,9 @@ def settings_file() -> Path:
 def dagster_instance(home: api.Home, *, captured: bool = True) -> dg.DagsterInstance:
     """Return the Dagster instance of a state directory; use it as a context manager.
 
-    An instance that DAGSTER_HOME names is opened as it is. The state directory's own instance gets a copy of
-    `dagster.yaml`, and its storage is created and migrated.
+    An instance that DAGSTER_HOME names keeps its `dagster.yaml` and is not migrated; its directory is made if it is
+    missing. The state directory's own instance gets a copy of `dagster.yaml`, and its storage is created and migrated.
+    While another process opens the instance, this one waits.
 
     Args:
         home: the state directory.

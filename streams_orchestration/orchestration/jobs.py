@@ -85,7 +85,9 @@ def deploy_job(application: str, deployment: dg.AssetKey):
 
 
 def redeploy_job(application: str, assets: Sequence[dg.AssetKey], *, keep: bool = True):
-    """Return the job that compiles, then deploys.
+    """Return the job that compiles the current spec and lets its plan replace the deployed one, with its state kept.
+
+    A redeploy that would lose state is refused, and one that fails is reverted.
 
     Args:
         application: the application's name.

@@ -121,7 +121,10 @@ def _recovery(recovery: api.Recovery, now: float) -> dict[str, str | int | float
 
 
 def _numbers(unit: api.UnitStatus) -> dict[str, dg.MetadataValue]:
-    """Return the numeric metadata of one region, which Dagster plots over time."""
+    """Return the numbers of one region that Dagster plots over time.
+
+    They are its complete epoch, its resets, and the seconds of its last drain and last reset if there was one.
+    """
     metadata: dict[str, dg.MetadataValue] = {
         f"streams/{unit.name}/epoch": dg.MetadataValue.int(unit.completed_epoch),
         f"streams/{unit.name}/resets": dg.MetadataValue.int(unit.resets),

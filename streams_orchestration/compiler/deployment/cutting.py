@@ -33,8 +33,8 @@ def cut_pes(compilation: Compilation, units: Sequence[Unit]) -> tuple[PeProgram,
         units: its units of recovery.
 
     Raises:
-        CannotRunError: schemas of streams are missing or differ, a loop goes through a PE or between PEs of one unit,
-            or an operator in a consistent region changes Imports or Exports.
+        CannotRunError: schemas of streams are missing or differ, a loop goes through several PEs of one unit, or
+            through one PE in a consistent region, or an operator in a consistent region changes Imports or Exports.
         ImplementationError: an operator has no implementation, or it cannot be imported.
     """
     connections = connections_by_pe(compilation)

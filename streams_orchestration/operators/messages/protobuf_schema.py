@@ -140,7 +140,10 @@ def _message(fields: Any, name: str, before: Any, path: str) -> list[str]:
 
 
 def _check_names(names: Sequence[str], path: str) -> None:
-    """Raise ValueError if the names are not valid, distinct field names."""
+    """Raise ValueError for a name that is not one of a field, or two that are the same in JSON, as `a_b` and `aB` are.
+
+    A name begins with a letter, and has letters, digits and `_` only. `path` precedes the names in messages.
+    """
     seen: dict[str, str] = {}
     for name in names:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):

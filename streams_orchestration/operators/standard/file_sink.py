@@ -213,9 +213,10 @@ class FileSink(GatheringSink):
             self.items.append(tuples)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Handle a mark as the parameters require: write a line for it, or close the file.
+        """Record a mark to be written if `writePunctuations` is set, and complete the file if `closeMode` says so.
 
-        The final mark closes the last file.
+        With `closeMode: punct` every mark completes the file, and with `count` only the final one. Otherwise marks
+        complete no file.
         """
         delay = self.since.step() if self.parameters.has_delay_field and self.parameters.write_punctuations else 0.0
         if self.parameters.holds_files:

@@ -305,12 +305,15 @@ def _numbered(
 
 
 def divided_sides(states: Sequence[State], names: Mapping[int, str], route: Route) -> list[dict[str, Any]]:
-    """Divide the tuples of both sides of several replicas, at least one, among new channels.
+    """Divide the tuples of both sides of several replicas among new channels.
 
     Args:
-        states: the states.
-        names: the part of the state by input port.
+        states: the states of the former replicas, at least one.
+        names: input port -> the name of its log in a state.
         route: the route of the tuples.
+
+    Returns:
+        For each new channel, the logs of both sides by their names in a state.
     """
     divided: list[dict[str, Any]] = [{} for _ in range(route.width)]
     for port, name in names.items():

@@ -49,7 +49,9 @@ FUNCTIONS: dict[str, OutputFunction] = {each.name: each for each in (*OUTPUT_FUN
 def parse_measure(
     text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo, functions: Functions = "spark"
 ) -> Measure:
-    """Parse an output function, as `_measure` does, and record its canonical text.
+    """Parse an output function such as `Average(x > 1)`; within `noted`, also record its canonical text.
+
+    The arguments are described at `_measure`.
 
     Raises:
         ValueError: there is no such function, or its argument does not fit.

@@ -240,7 +240,7 @@ class Parse(LogicOperator):
             column: the bytes or texts; null counts as no bytes.
 
         Raises:
-            DataError: a row is malformed, and `parsing` is not `permissive`.
+            DataError: a row is malformed, and `parsing` is not `permissive` or the format is `bin`.
             TupleError: an expression of `output` has no value for a row; the error has the position of the tuple in
                 which the row ends.
         """

@@ -279,7 +279,8 @@ class SqlSource(SourceOperator):
     def _identify(self, offset: Offset, after: Any) -> Offset:
         """Return the offset with the table's identity; at its first row if it was dropped and created again.
 
-        That is logged and counted.
+        A table that was created again is logged and counted. The offset is unchanged if the table has no identity, or
+        if nobody can say yet whether it was created again.
 
         Raises:
             DataError: rows of the former table are lost, and `onLostData` is `fail`.

@@ -242,7 +242,8 @@ class TypedMeasure(NumberMeasure):
 def streams_measure(function: str, expressions: Sequence[Expression]) -> Measure | None:
     """Return the measure of a function as IBM Streams computes it; None if Spark's measure for these types is the same.
 
-    The result is None also for an unknown function, or types that it does not take.
+    The result is None also for an unknown function. The caller must have refused a wrong number of arguments, and types
+    that the function does not take.
     """
     types = [each.arrow_type for each in expressions]
     if function == "Count":

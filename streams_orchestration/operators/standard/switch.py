@@ -88,7 +88,10 @@ class Switch(WaitingOperator):
             self.waiting.append(self.passing(batch).arrow)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Queue a window marker of input port 0 with the tuples. When the control stream ends, drop waiting tuples."""
+        """Queue a window marker of input port 0 with the tuples.
+
+        When the control stream ends, drop and count the waiting tuples, and return to the initial status.
+        """
         super().on_punctuation(port, mark)
         if port == 1 and mark is Punctuation.FINAL:
             self.context.metrics.dropped.add(len(self.waiting))

@@ -50,11 +50,11 @@ class TcpSinkParameters(LineSinkParameters):
 
 
 class TCPSink(EpochSink):
-    """Sends the tuples of every batch to the connected receiver, in order.
+    """Sends the tuples of each complete epoch, or batch if `visibility: read_uncommitted`, to the receiver, in order.
 
-    Tuples wait while there is no connection. If a connection breaks, its last batch is sent again on the next one, so a
-    receiver may get tuples twice. Bytes that TCP had accepted and a broken connection did not deliver are lost without
-    notice, since receivers acknowledge nothing.
+    Tuples wait while there is no connection. If a connection breaks, its last epoch or batch is sent again on the next
+    one, so a receiver may get tuples twice. Bytes that TCP had accepted and a broken connection did not deliver are
+    lost without notice, since receivers acknowledge nothing.
     """
 
     Parameters = TcpSinkParameters

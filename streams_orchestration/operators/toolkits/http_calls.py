@@ -53,7 +53,10 @@ class HttpAnswer:
 
 
 class HttpCaller:
-    """A client that makes requests one after the other, and keeps connections open."""
+    """A client that makes requests one after the other, and keeps connections open until `close`.
+
+    Proxies and `.netrc` of the environment are not used.
+    """
 
     def __init__(
         self,
@@ -88,6 +91,7 @@ class HttpCaller:
 
         Raises:
             requests.exceptions.RequestException: there is no response.
+            UnicodeError: the address or a header cannot be encoded.
         """
         return self._session.request(
             method, url, data=body, headers=headers, timeout=self._timeout, allow_redirects=False, stream=True

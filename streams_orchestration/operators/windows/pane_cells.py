@@ -41,7 +41,11 @@ class Running(Protocol):
         more_counts: np.ndarray,
         more_values: np.ndarray,
     ) -> None:
-        """Add running values of further parts of groups. Raises DataError if lists of a group differ in size."""
+        """Add later parts of groups to `counts` and `values`, in place.
+
+        Part i, with `more_counts[i]` and `more_values[i]`, belongs to group `groups[i]`. Raises DataError if lists of a
+        group differ in size.
+        """
         ...
 
 

@@ -102,7 +102,10 @@ def reset(
 
 
 def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
-    """Look for the files that the unit's cut needs, and record changes; raise StreamsRuntimeError if one is missing."""
+    """Raise StreamsRuntimeError if `check_cuts` finds that a file of the unit's cut is missing or truncated.
+
+    Files that are lost or have returned since the last look are recorded as events of the unit.
+    """
     lost = check_cuts(catalog, application, [unit]).get(unit)
     if lost is not None:
         message = f"{application}: {lost}. {LOST_REMEDY}"

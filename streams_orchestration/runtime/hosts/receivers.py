@@ -159,7 +159,10 @@ class Receiver:
 
 
 class Receivers:
-    """The receivers of the PEs of one host. They survive failures of queries and resets."""
+    """The receivers of the PEs of one host. They survive failures of queries and resets.
+
+    From the first receiver on, a thread runs them, and trims their journals every `TRIM_SECONDS`, until `stop`.
+    """
 
     def __init__(self, catalog: Catalog, application: str) -> None:
         self._catalog = catalog

@@ -56,7 +56,10 @@ def target(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def _has_type(environment: Mapping[str, str]) -> bool:
-    """Return True if variables describe a transport. For a plain URL, the client itself sets other such variables."""
+    """Return True if the environment gives the type of a transport.
+
+    Other variables of a transport do not count, since the client sets them itself for a plain URL.
+    """
     return TRANSPORT in environment or f"{TRANSPORT}__TYPE" in environment
 
 

@@ -27,7 +27,10 @@ def read_requirements(host: int, stored: dict[str, Any] | None) -> HostRequireme
 
 
 def misfit(required: HostRequirements, machine: MachineRow) -> str | None:
-    """Return why a host must not run on a machine, whatever the state of the machine; None if it may."""
+    """Return why name or tags of a machine do not suit a host, as the end of a sentence; None if they do.
+
+    The state of the machine and other hosts on it do not count.
+    """
     if required.machine is not None and required.machine not in (machine.name, machine.address):
         return "has another name"
     missing = sorted(set(required.tags) - set(machine.tags))

@@ -26,6 +26,7 @@ class Known:
     gone: tuple[tuple[int, float], ...]
     """Hosts of the unit that did not work, each with the unix time of its launch."""
     met_at: float
+    """The time of the look that first saw this failure; set again when further hosts have failed."""
     number: int = 0
     """The number of resets requested in this generation."""
     tries: int = 0

@@ -41,7 +41,10 @@ class AdlOutputPort:
 
     Attributes:
         sources: for a composite, the port inside that produces the stream; empty for an operator.
+        name: the name in the invocation; a composite has none.
         stream: the full name of the stream; empty for a composite.
+        type: the type of its tuples; None for a composite, and if an older ADL does not give it here.
+        mutable: True if receivers may change the tuples.
     """
 
     sources: tuple[PortEnd, ...] = ()

@@ -89,6 +89,7 @@ class ExpressionReader(TypeReader):
     """A parser of types and expressions; `Reader` describes the errors of its methods."""
 
     values: frozenset[int] = frozenset()
+    """Positions that begin no cast, though they seem to: a name in parentheses is a value; see `expression_at`."""
 
     def expression(self, least: int = ASSIGNMENT) -> Expression:
         """Read an expression whose operators have at least the precedence `least`.

@@ -45,7 +45,8 @@ def number(text: str, *, negative: bool = False) -> NumberLiteral:
     """Return the type and value of a number token; `negative` means that a minus precedes it.
 
     Raises:
-        LiteralError: the literal's suffix means no type, or the value is outside of the type.
+        LiteralError: the literal's suffix means no type, the value is outside of the type, or a number of an integer
+            type has a point or an exponent.
     """
     hexadecimal = _HEXADECIMAL.fullmatch(text)
     if hexadecimal:

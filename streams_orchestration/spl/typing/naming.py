@@ -78,9 +78,10 @@ class Naming:
         return meaning
 
     def static(self, written: tree.Expression) -> Meaning | None:
-        """Return the meaning of a name or member that is not a value: a type, a composite, a word of an enumeration.
+        """Return the meaning of any name, or of a member of a type or composite, as a word of an enumeration.
 
-        None if it has none.
+        Other expressions and unknown names have None. An ambiguous name gives an `Unclear`, which is not reported,
+        unlike in `find`.
         """
         if isinstance(written, tree.Name):
             return self.scope.find(written.name, written.namespace)
