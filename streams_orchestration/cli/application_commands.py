@@ -153,12 +153,12 @@ def cancel(application: str, timeout: float) -> int:
 
 @command()
 @application_argument
-@click.option("--results", is_flag=True, help="Also remove published results that are files; by default they stay.")
+@click.option("--results", is_flag=True, help="Drop published results that are files, too; by default they stay.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, without changing anything.")
 @click.option(
     "--yes",
     is_flag=True,
-    help="Remove without asking. Otherwise nothing is removed if standard input is not a terminal.",
+    help="Allow the removal without a question. Otherwise nothing is removed if standard input is not a terminal.",
 )
 @document_option
 def remove(application: str, *, results: bool, dry_run: bool, yes: bool) -> int:

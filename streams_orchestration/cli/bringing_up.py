@@ -26,7 +26,7 @@ START_SECONDS = 180.0
 """Seconds within which every PE must run."""
 NICENESS = 10
 """The priority at which a thread records a deployment in Dagster, so that the hosts run first."""
-RECORD_TIMEOUT_SECONDS = 60.0
+RECORD_TIMEOUT_SECONDS = 300.0
 """The most seconds that a command waits at its end until Dagster shows the deployment."""
 
 

@@ -32,6 +32,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for module in (deploying, running):
         monkeypatch.setattr(module, "status_document", lambda _home, current: {"application": current.application})
         monkeypatch.setattr(api, "require_java", lambda: None)
+    for wait in ("await_engines", "await_running"):
+        monkeypatch.setattr(api, wait, lambda *_: None)
     return tmp_path / "home"
 
 

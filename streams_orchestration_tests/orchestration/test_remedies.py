@@ -38,6 +38,7 @@ ELSEWHERE = {
     "pes",
     "port",
     "profile",
+    "results",
     "decoupling",
     "threading",
     "within",

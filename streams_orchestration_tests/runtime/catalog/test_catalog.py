@@ -216,7 +216,7 @@ def test_a_state_directory_whose_catalog_is_elsewhere_gets_no_second_one(
         monkeypatch.setenv("STREAMS_CATALOG", f"sqlite:///{tmp_path}/{file}.db")
         if file == "first":
             create_catalog(home).close()
-    with pytest.raises(CatalogPlaceError, match=r"no catalog in .*second.db; the catalog of .*home is in .*first.db"):
+    with pytest.raises(CatalogPlaceError, match=r"second.db is not the catalog of .*home, which is in .*first.db"):
         create_catalog(home)
     shutil.move(tmp_path / "first.db", tmp_path / "second.db")
     assert create_catalog(home).exists
