@@ -118,7 +118,7 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
     api.read_status(home, application)
     api.await_silent_machines(home, application, note)
     status = api.read_status(home, application)
-    units = (unit,) if unit else api.failed_units(status, api.now())
+    units = (unit,) if unit else api.find_failed_units(status, api.now())
     jobs = Jobs(home, application)
     stop_orphans(api.Catalog(home), application)
     outcomes: list[dict[str, str | bool | None]] = []

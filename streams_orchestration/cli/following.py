@@ -56,7 +56,7 @@ class Follower:
     clock: Callable[[], float]
     pause: Callable[[float], bool]
     """Waits this many seconds; returns True as soon as the user wants to stop."""
-    _known: dict[str, api.Known] = field(default_factory=dict)
+    _known: dict[str, api.KnownFailure] = field(default_factory=dict)
     _reasons: dict[str, str] = field(default_factory=dict)
     """Unit -> cause of its last failure, so that a repeated cause is not printed again."""
     _beginning: list[tuple[str, PendingOperation]] = field(default_factory=list)
@@ -140,7 +140,7 @@ class Follower:
         if self._recording is not None and self._recording[1].wait(0.0):
             unit, task = self._recording
             self._recording = None
-            if not any(each.exhausted and each.unit == unit for each in api.failures(status, self.clock())):
+            if not any(each.exhausted and each.unit == unit for each in api.find_failures(status, self.clock())):
                 self._result(task, f"Dagster does not show the reset of {unit}")  # else the unit's failure is reported
         done = self._done(status)
         if done and self._recording is None:

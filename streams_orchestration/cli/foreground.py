@@ -210,7 +210,7 @@ def run_in_foreground(
         _wait_for(bring_up, show_start)
     except api.HostLaunchError as error:
         waits = isinstance(error, api.WaitingForMachineError)
-        if not waits and not api.failures(controls.status(), api.now()):
+        if not waits and not api.find_failures(controls.status(), api.now()):
             stop()
             raise
         display.say(str(error))  # it is followed like a later failure: a reset or a new machine may mend it

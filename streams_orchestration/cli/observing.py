@@ -196,7 +196,7 @@ def details(
 
     They are its progress, its last redeploy, hosts, results, remarkable metrics, and remedies of failures.
     """
-    failed = api.failures(status, now)
+    failed = api.find_failures(status, now)
     failing = {failure.unit for failure in failed}
     regions = region_lines(status, now, failing)
     progress = progress_table(status, rates(metrics), now, failing, [line.plain for line in regions])
@@ -287,7 +287,7 @@ def overview(statuses: list[api.ApplicationStatus], now: float) -> RenderableTyp
             str(len(status.pes)),
             str(min((unit.completed_epoch for unit in status.units), default=0)),
             count(sum(pe.rows_in for pe in status.pes)),
-            ", ".join(failure.unit for failure in api.failures(status, now)) or "-",
+            ", ".join(failure.unit for failure in api.find_failures(status, now)) or "-",
         )
     return table
 

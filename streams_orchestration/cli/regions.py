@@ -35,7 +35,7 @@ def region_lines(status: api.ApplicationStatus, now: float, failing: Collection[
         if unit.region is not None:
             lines.append(Text(f"  {_cuts(unit, now)}", "dim"))
         runs, fails = status.state in ("RUNNING", "WAITING"), unit.name in failing
-        recent = api.recent_resets(unit, now) if runs else None
+        recent = api.find_recent_resets(unit, now) if runs else None
         if unit.resets or unit.cause:  # the cause is shown once
             lines.append(Text(f"  {_resets(unit, now, say_why=not fails and recent is None)}", "dim"))
         if recent is not None:
@@ -75,7 +75,7 @@ def _resets(unit: api.UnitStatus, now: float, *, say_why: bool) -> str:
     if unit.phases:
         parts.append(", ".join(f"{name} {seconds:.1f} s" for name, seconds in unit.phases.items()))
     last = unit.events[-1] if unit.events else None
-    cause = unit.cause or api.last_cause(unit)
+    cause = unit.cause or api.find_last_cause(unit)
     if cause is not None and last is not None and say_why:
         parts.append(f"cause: {shortened(cause, LONGEST_CAUSE)}")
     return "; ".join(parts)

@@ -38,7 +38,7 @@ def snapshot(
         cuts: unit -> its last complete epochs, the oldest first.
         now: the current time, in unix seconds.
     """
-    failed = api.failures(status, now)
+    failed = api.find_failures(status, now)
     return {
         "application": status.application,
         "at": now,
@@ -94,9 +94,9 @@ def _problems(status: api.ApplicationStatus, now: float) -> dict[int, str]:
     if status.state in ENDED:
         return {}
     ended = {pe for unit in status.units if unit.state in ENDED for pe in unit.pes}
-    dead = {host.id: reason for host in status.hosts if (reason := api.host_failure(host, now))}
+    dead = {host.id: reason for host in status.hosts if (reason := api.explain_host_failure(host, now))}
     return {
-        pe.id: dead[pe.host] if pe.host in dead else api.pe_failure(pe.id, pe.error)
+        pe.id: dead[pe.host] if pe.host in dead else api.explain_pe_failure(pe.id, pe.error)
         for pe in status.pes
         if pe.id not in ended and (pe.host in dead or pe.state == "FAILED" or pe.error is not None)
     }
@@ -158,13 +158,13 @@ def _stream(stream: api.StreamMetrics) -> Document:
 
 
 def _unit(unit: api.UnitStatus, cuts: Sequence[api.Cut], now: float) -> Document:
-    recent = api.recent_resets(unit, now)
+    recent = api.find_recent_resets(unit, now)
     return _chosen(unit, *_OF_UNIT) | {
         "pes": list(unit.pes),
         "unstable": None if recent is None else str(recent),
         "cuts": [[cut.epoch, cut.completed_at, cut.seconds] for cut in cuts],
         "recoveries": [
             _chosen(each, "began", "ended", "cause", "epoch", "given_up", "phases")
-            for each in api.recoveries(unit.events)
+            for each in api.find_recoveries(unit.events)
         ],
     }

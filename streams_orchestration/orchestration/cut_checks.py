@@ -88,11 +88,13 @@ def judge(
         for unit in status.units
         if unit.lost is not None and unit.state != "COMPLETED"
     )
-    left = tuple(f"{each.unit}: {each.reason}. {each.remedy}" for each in api.failures(status, now) if each.exhausted)
+    left = tuple(
+        f"{each.unit}: {each.reason}. {each.remedy}" for each in api.find_failures(status, now) if each.exhausted
+    )
     looping = tuple(
         f"{unit.name} was {recent}"
         for unit in status.units
-        if status.state not in ENDED and (recent := api.recent_resets(unit, now)) is not None
+        if status.state not in ENDED and (recent := api.find_recent_resets(unit, now)) is not None
     )
     missing = tuple(
         f"{machine.name} is {machine.state}: {_WHY_NOT_UP[machine.state].format(name=machine.name)}"

@@ -41,7 +41,7 @@ def deployment_checks(application: str, key: str, keys: AssetKeys) -> dg.AssetCh
         wanted = {check.name for check in context.selected_asset_check_keys}
         home = streams_in(context, key).directory()
         if RESTORABLE in wanted:
-            api.look_at_cuts(home, application)
+            api.check_cut_files(home, application)
         for judgement in judge(api.read_status(home, application), api.now(), api.read_machines(home)):
             if judgement.name in wanted:
                 yield check_result(evaluation(keys, application, judgement))

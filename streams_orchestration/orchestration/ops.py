@@ -269,7 +269,7 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
         NotDeployedError: the application is not deployed.
         HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: a failed unit cannot be reset.
     """
-    known, until = dict[str, api.Known](), time.monotonic() + timeout
+    known, until = dict[str, api.KnownFailure](), time.monotonic() + timeout
     catalog = api.open_catalog(home, application)
     while (status := api.observed_status(catalog, application)).state not in ENDED:
         decisions = api.decide_resets(status, api.now(), known, patience=SENSOR_GRACE_SECONDS)

@@ -206,7 +206,7 @@ def pe_event(
         metadata["streams/error"] = dg.MetadataValue.text(pe.error)
     if unit is not None:
         metadata |= {EPOCH: dg.MetadataValue.int(unit.shown), **recovery_metadata(unit, metrics.at)}
-    unstable = unit is not None and api.recent_resets(unit, metrics.at) is not None
+    unstable = unit is not None and api.find_recent_resets(unit, metrics.at) is not None
     return dg.AssetMaterialization(
         keys.of(status.application, f"pes/pe_{pe.id}"),
         description=f"PE {pe.id} is {state}{', and is reset again and again' if unstable else ''}",

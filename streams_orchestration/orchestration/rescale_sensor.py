@@ -121,7 +121,7 @@ def _busy(instance: dg.DagsterInstance, home: api.Home, application: str) -> str
     status = api.read_status(home, application)
     if status.state != "RUNNING":
         return f"{application} is {status.state}"
-    if failed := api.failures(status, api.now()):
+    if failed := api.find_failures(status, api.now()):
         return f"{failed[0].unit} of {application} has failed: {failed[0].reason}"
     unsettled = next((unit for unit in status.units if not unit.works), None)
     if unsettled is not None:

@@ -110,7 +110,9 @@ def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home, 
         if gone is not None:
             context.log.info("the reset is no longer needed: %s", gone)
             return {}
-        units = [config.unit] if config.unit else list(api.failed_units(api.read_status(home, application), api.now()))
+        units = (
+            [config.unit] if config.unit else list(api.find_failed_units(api.read_status(home, application), api.now()))
+        )
         generations = [
             api.reset(home, application, unit, generation=config.generation, force=config.force) for unit in units
         ]

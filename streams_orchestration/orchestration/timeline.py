@@ -66,7 +66,7 @@ def draw_timeline(status: api.ApplicationStatus, cuts: Mapping[str, Sequence[api
     if status.state not in ("RUNNING", "WAITING"):
         now = max((pe.committed_at for pe in status.pes if pe.committed_at is not None), default=now)
     lanes = [
-        _Lane(unit, tuple(cuts.get(unit.name, ())), api.recoveries(unit.events))
+        _Lane(unit, tuple(cuts.get(unit.name, ())), api.find_recoveries(unit.events))
         for unit in status.units
         if unit.region is not None or unit.resets
     ]

@@ -44,12 +44,14 @@ def unit_metadata(status: api.ApplicationStatus, now: float) -> dict[str, dg.Met
     if reset:
         metadata["streams/resets"] = _table([_resets(unit, now) for unit in reset], {"resets": "int"})
     unstable = [
-        f"{unit.name} was {recent}" for unit in status.units if (recent := api.recent_resets(unit, now)) is not None
+        f"{unit.name} was {recent}"
+        for unit in status.units
+        if (recent := api.find_recent_resets(unit, now)) is not None
     ]
     if unstable:
         metadata["streams/unstable"] = dg.MetadataValue.text("; ".join(unstable))
     past = sorted(
-        ((each, unit) for unit in status.units for each in api.recoveries(unit.events)), key=lambda p: p[0].began
+        ((each, unit) for unit in status.units for each in api.find_recoveries(unit.events)), key=lambda p: p[0].began
     )
     if past:
         rows = [{"unit": unit.name, **_recovery(each, now)} for each, unit in reversed(past[-LISTED_RECOVERIES:])]
@@ -68,14 +70,14 @@ def recovery_metadata(unit: api.UnitStatus, now: float) -> dict[str, dg.Metadata
     """
     if not (unit.resets or unit.cause or unit.lost):
         return {}
-    cause = unit.lost or unit.cause or api.last_cause(unit) or ""
+    cause = unit.lost or unit.cause or api.find_last_cause(unit) or ""
     metadata: dict[str, dg.MetadataValue] = {
         "streams/resets": dg.MetadataValue.int(unit.resets),
         "streams/last_cause": dg.MetadataValue.text(cause),
     }
-    if (recent := api.recent_resets(unit, now)) is not None:
+    if (recent := api.find_recent_resets(unit, now)) is not None:
         metadata["streams/unstable"] = dg.MetadataValue.text(f"{unit.name} was {recent}")
-    past = api.recoveries(unit.events)[-LISTED_RECOVERIES:]
+    past = api.find_recoveries(unit.events)[-LISTED_RECOVERIES:]
     if past:
         rows = [_recovery(each, now) for each in reversed(past)]
         metadata["streams/recoveries"] = _table(rows, RECOVERY_COLUMNS)
@@ -104,7 +106,7 @@ def _resets(unit: api.UnitStatus, now: float) -> dict[str, str | int | float | N
         "attempts": f"{unit.attempts} of {unit.max_attempts}",
         "last (UTC)": _both(_time(times.at, now), ", to epoch ", times.sequence),
         "took (s)": _lasted(times),
-        "cause": shortened(unit.lost or unit.cause or api.last_cause(unit) or "", LONGEST_CAUSE),
+        "cause": shortened(unit.lost or unit.cause or api.find_last_cause(unit) or "", LONGEST_CAUSE),
     }
 
 
@@ -148,7 +150,7 @@ def _time(at: float | None, now: float) -> str:
     return f"{then:%H:%M:%S}" if then.date() == datetime.fromtimestamp(now, UTC).date() else f"{then:%Y-%m-%d %H:%M:%S}"
 
 
-def _lasted(times: api.Times) -> str:
+def _lasted(times: api.ResetDurations) -> str:
     """Return the last duration and the mean duration in words; empty if there is none yet."""
     return "" if times.average is None else f"{times.seconds[-1]:.2f}, mean {times.average:.2f}"
 

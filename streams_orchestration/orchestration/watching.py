@@ -40,7 +40,7 @@ class OwedRun:
 class Memory:
     """The results of the last look at an application that the next look needs. Times are unix seconds."""
 
-    known: dict[str, api.Known] = field(default_factory=dict[str, api.Known])
+    known: dict[str, api.KnownFailure] = field(default_factory=dict[str, api.KnownFailure])
     """Unit -> the failure that was last seen."""
     owed: dict[str, OwedRun] = field(default_factory=dict[str, OwedRun])
     """Unit -> the run that is still to be requested for its last reset."""
@@ -229,6 +229,6 @@ def _memory(fields: dict[str, Any]) -> Memory:
     return Memory(**values)
 
 
-def _known(fields: dict[str, Any]) -> api.Known:
-    known = api.Known(**fields)
+def _known(fields: dict[str, Any]) -> api.KnownFailure:
+    known = api.KnownFailure(**fields)
     return replace(known, gone=tuple((host, launched) for host, launched in known.gone))

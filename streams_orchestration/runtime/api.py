@@ -140,14 +140,14 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.sinks.sinks import SinkStatus, route_sink
     from streams_orchestration.runtime.storage.home import SAVEPOINTS, Home
     from streams_orchestration.runtime.storage.stores import STORAGE, STORAGE_OPTIONS
-    from streams_orchestration.runtime.units.cut_files import look_at_cuts
+    from streams_orchestration.runtime.units.cut_files import check_cut_files
     from streams_orchestration.runtime.units.failures import (
         FailedAgainError,
         UnitFailure,
-        failed_units,
-        failures,
-        host_failure,
-        pe_failure,
+        explain_host_failure,
+        explain_pe_failure,
+        find_failed_units,
+        find_failures,
     )
     from streams_orchestration.runtime.units.reading import (
         has_application_ended,
@@ -155,9 +155,9 @@ if TYPE_CHECKING:
         open_catalog,
         read_units,
     )
-    from streams_orchestration.runtime.units.recoveries import Recovery, recoveries
-    from streams_orchestration.runtime.units.region_record import Times
-    from streams_orchestration.runtime.units.reset_decisions import Known, ResetRequest, decide_resets
+    from streams_orchestration.runtime.units.recoveries import Recovery, find_recoveries
+    from streams_orchestration.runtime.units.region_record import ResetDurations
+    from streams_orchestration.runtime.units.reset_decisions import KnownFailure, ResetRequest, decide_resets
     from streams_orchestration.runtime.units.status import LOST, UNHEALTHY, PeStatus
     from streams_orchestration.runtime.units.unit_status import (
         LOST_REMEDY,
@@ -166,8 +166,8 @@ if TYPE_CHECKING:
         Cut,
         UnitEvent,
         UnitStatus,
-        last_cause,
-        recent_resets,
+        find_last_cause,
+        find_recent_resets,
     )
 
 

@@ -24,7 +24,7 @@ from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.status_summaries import observed_status
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 
 STREAMS = (sys.executable, "-m", "streams_orchestration")
 POLL_SECONDS = 0.5
@@ -60,7 +60,7 @@ class Healer:
     def reset_failed(self) -> None:
         """Reset by hand what has failed."""
         with contextlib.suppress(StreamsRuntimeError, OSError):
-            for failure in failures(observed_status(Catalog(self.home), self.application), time.time()):
+            for failure in find_failures(observed_status(Catalog(self.home), self.application), time.time()):
                 if not failure.exhausted:
                     reset(self.home, self.application, failure.unit, generation=failure.generation)
 

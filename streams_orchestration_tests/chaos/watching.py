@@ -16,7 +16,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 
 POLL_SECONDS = 0.1
 STATUS_LOOKS = 3
@@ -119,7 +119,7 @@ class Watch:
     def _judge(self) -> None:
         now = time.time()
         self.status = read_status(self.home, self.application)
-        for failure in failures(self.status, now):
+        for failure in find_failures(self.status, now):
             track = self.units.get(failure.unit, Track())
             if not track.failed or track.failed[-1][1] != failure.generation:
                 track.failed.append((now, failure.generation, failure.reason))

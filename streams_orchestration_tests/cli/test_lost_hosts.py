@@ -21,7 +21,7 @@ from streams_orchestration.runtime.observing.documents import document
 from streams_orchestration.runtime.observing.exposition.families import FAMILIES
 from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration_tests.cli.made_up import NOW, host, metrics, pe, status
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ States = tuple[str, ...]
 
 
 def of_top(shown: ApplicationStatus) -> States:
-    rows = rows_of(Snapshot(NOW, (Observed(shown, metrics(), failures(shown, NOW)),), (), 10, 100))
+    rows = rows_of(Snapshot(NOW, (Observed(shown, metrics(), find_failures(shown, NOW)),), (), 10, 100))
     (region,) = (row.state for row in rows if row.kind == "region")
     return *(row.state for row in rows if row.kind in ("application", "pe")), region
 
@@ -83,7 +83,7 @@ def of_timeline(shown: ApplicationStatus) -> States:
 
 
 def of_metrics(shown: ApplicationStatus) -> States:
-    moment = Snapshot(NOW, (Observed(shown, metrics(), failures(shown, NOW)),), (), 10, 100)
+    moment = Snapshot(NOW, (Observed(shown, metrics(), find_failures(shown, NOW)),), (), 10, 100)
     every = {each.name: each for families in FAMILIES.values() for each in families}
     kinds = [every[f"streams_{kind}_state"] for kind in ("application", "pe", "unit")]
     samples = [sample for kind in kinds for sample in kind.samples(moment)]

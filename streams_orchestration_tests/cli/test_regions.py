@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from streams_orchestration.cli.regions import region_lines
-from streams_orchestration.runtime.units.region_record import Times
+from streams_orchestration.runtime.units.region_record import ResetDurations
 from streams_orchestration.runtime.units.unit_status import UnitEvent
 from streams_orchestration_tests.cli.made_up import NOW, status, unit
 
@@ -22,7 +22,7 @@ def test_a_region_that_was_reset_says_why_and_what_it_took():
         resets=2,
         attempts=1,
         max_attempts=5,
-        reset_times=Times(3, NOW - 30, (2.0, 1.5)),
+        reset_times=ResetDurations(3, NOW - 30, (2.0, 1.5)),
         outage=moments,
         cause="host 0 (pid 7) is gone",
         events=(UnitEvent(NOW, "unhealthy", 1, 3, 0, 1.0, "host 0 (pid 7) is gone"),),

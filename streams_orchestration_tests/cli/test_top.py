@@ -27,7 +27,7 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.errors import CatalogUnavailableError
 from streams_orchestration.runtime.observing.metrics import CustomMetric
 from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration_tests.cli.made_up import NOW, metrics, operator_metrics, pe, status, unit
 
 SOON = functools.partial(wait_for_idle, max_sleep=0.1)
@@ -44,7 +44,7 @@ OPERATORS = (
 def snapshot(**facts: Any) -> Snapshot:
     observed = status(**{"units": UNITS, "pes": PES} | facts)
     measured = metrics(operators=OPERATORS)
-    return Snapshot(NOW, (Observed(observed, measured, failures(observed, NOW)),), (), 1, 2)
+    return Snapshot(NOW, (Observed(observed, measured, find_failures(observed, NOW)),), (), 1, 2)
 
 
 FAILED = snapshot(pes=(PES[0], pe(1, unit="pe-1", operators=("Out",), state="FAILED", error="boom")))
@@ -266,7 +266,7 @@ def test_no_control_character_of_a_name_or_an_error_reaches_the_terminal():
     custom = (CustomMetric("errors", "counter", 1, hostile),)
     measured = metrics(operators=(operator_metrics("Out", pe=1, custom=custom), operator_metrics(f"In{hostile}")))
     observed = status(units=UNITS, pes=(PES[0], bad))
-    shown = Snapshot(NOW, (Observed(observed, measured, failures(observed, NOW)),), (), 1, 2)
+    shown = Snapshot(NOW, (Observed(observed, measured, find_failures(observed, NOW)),), (), 1, 2)
 
     async def play(pilot: Pilot[None], screen: Screen) -> None:
         screen.show(shown, f"the catalog is away {hostile}")

@@ -33,7 +33,7 @@ from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.observing.status_summaries import StatusSummary
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.unit_status import Cut
 from streams_orchestration_tests.orchestration.dagster_page import new_project
 from streams_orchestration_tests.orchestration.statuses import NOW, measured, running
@@ -204,11 +204,11 @@ class Runtime(SimpleNamespace):
         while self.status is not None and self.status != shown:  # the product looks until the time is over
             shown = self.status
             units = tuple((unit.name, unit.state, unit.generation, unit.resets) for unit in shown.units)
-            suspected = tuple(failure.unit for failure in failures(shown, NOW))
+            suspected = tuple(failure.unit for failure in find_failures(shown, NOW))
             yield {shown.application: StatusSummary(shown.state, shown.life, units, suspected)}
 
-    def look_at_cuts(self, home: Home, application: str) -> None:
-        self._called("look_at_cuts", application)
+    def check_cut_files(self, home: Home, application: str) -> None:
+        self._called("check_cut_files", application)
 
     def first_rows(self, sink: Any, limit: int) -> pl.DataFrame | None:
         return pl.DataFrame({"n": [1, None], "text": ["x" * 200, "y"], "at": [date(2013, 1, 1)] * 2}).head(limit)

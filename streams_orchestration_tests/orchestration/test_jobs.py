@@ -48,7 +48,7 @@ def steps(result: dg.ExecuteInProcessResult, kind: str) -> list[str | None]:
     return [event.step_key for event in result.all_events if event.event_type_value == kind]
 
 
-CHECKED = ("read_status", "look_at_cuts", "read_status")
+CHECKED = ("read_status", "check_cut_files", "read_status")
 """The calls of a run at its end: for its record, and for the checks of the deployment."""
 
 

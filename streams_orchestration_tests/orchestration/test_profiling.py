@@ -185,7 +185,7 @@ def test_a_decision_is_compiled_deployed_and_compared_with_what_is_measured_then
     runtime.calls.clear()
     with dg.DagsterInstance.ephemeral() as instance:
         assert run(defs, "demo__decouple", APPLY, instance=instance).success
-    assert [name for name in runtime.names if name not in ("read_status", "look_at_cuts")] == [
+    assert [name for name in runtime.names if name not in ("read_status", "check_cut_files")] == [
         "start over",
         "launch",
         "await_running",
@@ -229,7 +229,7 @@ def test_a_decision_is_applied_with_the_state_kept(
     )  # fmt: skip
     runtime.calls.clear()
     result = run(defs, "demo__decouple")
-    names = [name for name in runtime.names if name not in ("read_status", "look_at_cuts")]
+    names = [name for name in runtime.names if name not in ("read_status", "check_cut_files")]
     assert names == ["replace", "launch", "await_running"]
     step_key = "demo__deployment.write_wanted_state"
     outputs = [e.step_output_data for e in result.all_events if e.is_successful_output and e.step_key == step_key]

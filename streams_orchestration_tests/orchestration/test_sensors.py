@@ -304,7 +304,7 @@ def test_a_lost_cut_fails_the_check_once_and_when_somebody_runs_it(daemon: Daemo
     merged = dg.Definitions.merge(daemon.defs, dg.Definitions(jobs=[dg.define_asset_job("look", selection=checks)]))
     (result,) = merged.resolve_job_def("look").execute_in_process().get_asset_check_evaluations()
     assert (result.check_name, result.passed) == (RESTORABLE, False)
-    assert runtime.names.count("look_at_cuts") == 1, "who runs it wants to know how it is now"
+    assert runtime.names.count("check_cut_files") == 1, "who runs it wants to know how it is now"
 
 
 def test_a_machine_that_is_lost_is_a_warning(daemon: Daemon, runtime: Runtime):

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 from streams_orchestration.orchestration.timeline import draw_timeline
-from streams_orchestration.runtime.units.recoveries import recoveries
+from streams_orchestration.runtime.units.recoveries import find_recoveries
 from streams_orchestration.runtime.units.unit_status import Cut, EventKind, UnitEvent
 from streams_orchestration_tests.orchestration.statuses import NOW, running
 
@@ -24,7 +24,7 @@ BY_HAND = (event(-30, "reset began"), event(-28, "reset done", 2.0))
 
 
 def test_events_make_recoveries_with_their_phases():
-    killed, by_hand = recoveries((*KILLED, *BY_HAND))
+    killed, by_hand = find_recoveries((*KILLED, *BY_HAND))
     assert {name: round(seconds, 3) for name, seconds in killed.phases.items()} == {
         "detect": 2.0,
         "decide": 0.5,
@@ -37,15 +37,15 @@ def test_events_make_recoveries_with_their_phases():
 
 
 def test_an_attempt_that_fails_is_one_of_its_own():
-    first, second = recoveries(
+    first, second = find_recoveries(
         (*KILLED[:3], event(-20, "reset began"), event(-10, "reset done"), event(-9, "first commit"))
     )
     assert (first.ended, second.ended) == (None, NOW - 9)
-    assert [each.given_up for each in recoveries((KILLED[0], event(-1, "attempts used up")))] == [True]
+    assert [each.given_up for each in find_recoveries((KILLED[0], event(-1, "attempts used up")))] == [True]
 
 
 def test_a_recovery_without_its_first_event_is_left_out():
-    assert recoveries(KILLED[3:]) == ()
+    assert find_recoveries(KILLED[3:]) == ()
 
 
 def test_the_picture_has_every_cut_every_recovery_and_what_is_lost():

@@ -12,7 +12,7 @@ from streams_orchestration.orchestration.unit_events import (
     PLOTTED_REGIONS,
     unit_metadata,
 )
-from streams_orchestration.runtime.units.region_record import Times
+from streams_orchestration.runtime.units.region_record import ResetDurations
 from streams_orchestration.runtime.units.unit_status import UnitEvent
 from streams_orchestration_tests.orchestration.statuses import NOW, running
 
@@ -25,7 +25,12 @@ KILLED = (
     UnitEvent(NOW - 47.5, "first commit", 2, 7, 1),
 )
 RESET = replace(
-    UNIT, resets=1, attempts=1, cause="host 0 is gone", events=KILLED, reset_times=Times(7, NOW - 48, (2.0, 3.0))
+    UNIT,
+    resets=1,
+    attempts=1,
+    cause="host 0 is gone",
+    events=KILLED,
+    reset_times=ResetDurations(7, NOW - 48, (2.0, 3.0)),
 )
 
 
@@ -37,7 +42,7 @@ def rows(metadata: dict[str, dg.MetadataValue], name: str) -> list[dict[str, obj
 
 
 def test_a_unit_says_where_it_stands():
-    unit = replace(UNIT, since=NOW - 20, completed_at=NOW - 3, drain_times=Times(3, NOW - 3, (0.5, 0.25)))
+    unit = replace(UNIT, since=NOW - 20, completed_at=NOW - 3, drain_times=ResetDurations(3, NOW - 3, (0.5, 0.25)))
     metadata = unit_metadata(running(units=(unit,)), NOW)
     (standing,) = rows(metadata, "streams/units")
     assert standing == {
@@ -88,7 +93,7 @@ def test_a_lost_cut_is_said_before_the_cause_of_the_last_reset():
 
 
 def test_numbers_of_a_region_can_be_drawn_over_time():
-    drained = replace(RESET, drain_times=Times(3, NOW, (0.5,)))
+    drained = replace(RESET, drain_times=ResetDurations(3, NOW, (0.5,)))
     metadata = unit_metadata(running(units=(drained,)), NOW)
     drawn = {key: value.value for key, value in metadata.items() if key.startswith("streams/region-0/")}
     assert drawn == {

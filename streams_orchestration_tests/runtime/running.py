@@ -17,7 +17,7 @@ from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import ProcessIdentity
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import UnitFailure, failures
+from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import (
@@ -81,7 +81,7 @@ class Running:
 
     @property
     def failure(self) -> UnitFailure | None:
-        reported = failures(read_status(self.home, self.name), time.time())
+        reported = find_failures(read_status(self.home, self.name), time.time())
         return next((failure for failure in reported if failure.unit == self.unit_name), None)
 
     @property

@@ -31,7 +31,7 @@ from streams_orchestration.runtime.observing.status_summaries import observed_st
 from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import HERE
-from streams_orchestration.runtime.units.failures import LAUNCHES, failures
+from streams_orchestration.runtime.units.failures import LAUNCHES, find_failures
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome
 from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.simulation import loops, mailbox, processes, servers, sweeps, switches, worlds
@@ -323,7 +323,7 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                     over.append(f"it is given up: {words}")
                     return
                 status = observed_status(catalog, name) if summary.suspected else None
-                for failure in failures(status, clock.now()) if status else ():
+                for failure in find_failures(status, clock.now()) if status else ():
                     recent = scheduler.now - faults.over_at < RECENT_SECONDS
                     often = failure.exhausted and (failure.launches >= LAUNCHES or recent)
                     if failure.exhausted and not often:

@@ -11,7 +11,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, WaitingForMachineError
-from streams_orchestration.runtime.units.failures import FailedAgainError, failures
+from streams_orchestration.runtime.units.failures import FailedAgainError, find_failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration.runtime.units.watch import observe
@@ -78,7 +78,7 @@ def await_running(
         if unit is None:
             _require_working(status)
         now = clock.now()
-        failures_now = {failure.unit: failure for failure in failures(status, now) if failure.unit in units}
+        failures_now = {failure.unit: failure for failure in find_failures(status, now) if failure.unit in units}
         for name in units.keys() - failures_now.keys():
             failing.pop(name, None)
         for name, failure in failures_now.items():

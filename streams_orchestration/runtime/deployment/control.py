@@ -17,7 +17,7 @@ from streams_orchestration.runtime.lineage.failure_report import report_failure
 from streams_orchestration.runtime.processes import is_here, kill
 from streams_orchestration.runtime.sinks.completing import remove_empty
 from streams_orchestration.runtime.units.controller import advance, mark_taken_up
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_machine import WORKING
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
@@ -62,7 +62,7 @@ def launch(
     asked_at = None if asked_at is None else clock.shared(asked_at)
     observe(catalog, application)
     status = read_units(catalog, application)
-    failed = failures(status, clock.now()) if recover else ()
+    failed = find_failures(status, clock.now()) if recover else ()
     mendable = [failure.unit for failure in failed if not failure.exhausted]
     a = tables.application
     chosen = Chosen()

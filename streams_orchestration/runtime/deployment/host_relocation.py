@@ -17,7 +17,7 @@ from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, kind_of_disk, read_failed
 from streams_orchestration.runtime.units.controller import unit_row
-from streams_orchestration.runtime.units.failures import pe_failure
+from streams_orchestration.runtime.units.failures import explain_pe_failure
 from streams_orchestration.runtime.units.host_requirements import read_requirements, refusal
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
 
@@ -75,7 +75,7 @@ def _decide(connection: Connection, application: str, unit: str) -> dict[int, Mo
         if host is None or host.machine is None or pe.kind != kind_of_disk(host.id, host.machine):
             continue
         if failed[host.id][host.machine] >= MOVE_AFTER:
-            cause = pe_failure(pe.id, pe.error).rstrip(".")
+            cause = explain_pe_failure(pe.id, pe.error).rstrip(".")
             decisions[host.id] = _decision(host, rows, machines, failed, cause)
     return decisions
 

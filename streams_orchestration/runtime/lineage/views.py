@@ -15,7 +15,7 @@ from streams_orchestration.runtime.catalog.rows import HostRow, LineageRunRow, U
 from streams_orchestration.runtime.catalog.states import ApplicationState
 from streams_orchestration.runtime.lineage.progress import RunMoment, Sent
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.reading import units_status
 from streams_orchestration.runtime.units.status import HostStatus
 
@@ -104,7 +104,7 @@ def _state(facts: ApplicationFacts, *, last: bool) -> Literal["RUNNING", "ENDING
 def _failure(connection: Connection, home: Home, application: str, now: float) -> str | None:
     """Describe the units that are no longer reset, with reasons; return None while all run or are being reset."""
     status = units_status(connection, home, application)
-    lost = [each for each in failures(status, now) if each.exhausted]
+    lost = [each for each in find_failures(status, now) if each.exhausted]
     return " ".join(f"{each.unit}: {each.reason}{each.log_hint}. {each.remedy}" for each in lost) or None
 
 

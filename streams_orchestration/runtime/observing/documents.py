@@ -7,7 +7,7 @@ from typing import Any
 
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 
 
 def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dict[str, Any]:
@@ -15,7 +15,7 @@ def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float)
 
     The paths of logs are `Path` objects, so `json.dumps` needs `default=str`.
     """
-    failed = [asdict(failure) for failure in failures(status, now)]
+    failed = [asdict(failure) for failure in find_failures(status, now)]
     described: dict[str, Any] = {**asdict(status), "failures": failed, "metrics": asdict(metrics)}
     for each, host in zip(described["hosts"], status.hosts, strict=True):
         each |= {"lost": host.lost, "state": host.shown_state}

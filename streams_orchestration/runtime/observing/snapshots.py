@@ -13,7 +13,7 @@ from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import UnitFailure, failures
+from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
 from streams_orchestration.runtime.units.reading import list_applications
 
 
@@ -77,4 +77,4 @@ def _all(home: Home) -> list[Observed]:
 def _observed(home: Home, application: str) -> Observed:
     status = read_status(home, application)
     now = clock.now()
-    return Observed(status, read_metrics(home, application, now), failures(status, now))
+    return Observed(status, read_metrics(home, application, now), find_failures(status, now))

@@ -58,7 +58,7 @@ class StatusSummary:
     units: tuple[tuple[str, str, int, int], ...]
     """Name, condition (`works`, or the state if it does not work), generation and number of resets of every unit."""
     suspected: tuple[str, ...] = ()
-    """Names of units that may need a reset. `failures` decides if they do."""
+    """Names of units that may need a reset. `find_failures` decides if they do."""
 
     @property
     def mark(self) -> str:

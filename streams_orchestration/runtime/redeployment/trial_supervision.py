@@ -10,7 +10,7 @@ from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.awaiting import require_machines
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.reading import read_units, units_status
 from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert_open
 from streams_orchestration.runtime.units.watch import observe
@@ -58,7 +58,7 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
                 return trial
             if status.state == "STOPPED":
                 raise OnTrialError(application)
-            if world.monotonic() - restarted > RESTART_INTERVAL_SECONDS and failures(status, clock.now()):
+            if world.monotonic() - restarted > RESTART_INTERVAL_SECONDS and find_failures(status, clock.now()):
                 restarted = world.monotonic()
                 start(catalog, application)
             catalog.changes.wait(mark, POLL_SECONDS)

@@ -49,7 +49,7 @@ from streams_orchestration.runtime.sinks.directories import unmarked_directories
 from streams_orchestration.runtime.sinks.outputs import newest_name
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.state_files import content_of
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.holding import under_way
 from streams_orchestration.runtime.units.reading import application_row, open_catalog, read_units
 
@@ -153,7 +153,7 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
         raise SavepointError(message)
     units = {program.unit for program in programs}
     status = read_units(catalog, application)
-    hopeless = [failure for failure in failures(status, clock.now()) if failure.exhausted]
+    hopeless = [failure for failure in find_failures(status, clock.now()) if failure.exhausted]
     if status.state in ("RUNNING", "WAITING") and hopeless:
         message = (
             f"{application}: no savepoint can be taken, since {hopeless[0].unit} has failed and is no longer reset: "

@@ -186,7 +186,7 @@ def check_cuts(
     return known if units is None else {unit: message for unit, message in known.items() if unit in units}
 
 
-def look_at_cuts(home: Home, application: str) -> dict[str, str]:
+def check_cut_files(home: Home, application: str) -> dict[str, str]:
     """Check all files that the last cuts need, record the changes, and return why units could not be reset, by unit.
 
     This does not need live hosts. Nothing is checked, and the result is empty, unless the application is RUNNING or

@@ -123,19 +123,19 @@ class FailedAgainError(HostLaunchError):
         self.failure = failure
 
 
-def failed_units(status: UnitsStatus, now: float) -> tuple[str, ...]:
+def find_failed_units(status: UnitsStatus, now: float) -> tuple[str, ...]:
     """Return the names of all failed units, for a manual reset that does not name a unit.
 
     Raises:
         NothingFailedError: no unit has failed.
     """
-    units = tuple(failure.unit for failure in failures(status, now))
+    units = tuple(failure.unit for failure in find_failures(status, now))
     if not units:
         raise NothingFailedError(status.application, tuple(known.name for known in status.units))
     return units
 
 
-def failures(status: UnitsStatus, now: float) -> tuple[UnitFailure, ...]:
+def find_failures(status: UnitsStatus, now: float) -> tuple[UnitFailure, ...]:
     """Return the units of an application that need a reset; none if the application is complete or stopped.
 
     A unit needs a reset if one of its hosts does not work or one of its PEs has failed, if it waits for a reset or has
@@ -157,7 +157,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     pes = [pe for pe in status.pes if pe.id in unit.pes]
     hosts = {host.id: host for host in status.hosts}
     launches = max((hosts[pe.host].launches for pe in pes if pe.host in hosts), default=0)
-    dead = {host.id: reason for host in status.hosts if (reason := host_failure(host, now))}
+    dead = {host.id: reason for host in status.hosts if (reason := explain_host_failure(host, now))}
     gone = tuple(sorted({(pe.host, hosts[pe.host].launched_at) for pe in pes if pe.host in dead}))
     lost = next((pe for pe in pes if pe.host in dead), None)
     failed = next((pe for pe in pes if pe.state == "FAILED"), None)
@@ -190,7 +190,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     if unit.waits and unit.asked:
         return None  # the hosts are on their way
     if failed is not None:
-        return failure(pe_failure(failed.id, failed.error), failed, failed.kind, failed)
+        return failure(explain_pe_failure(failed.id, failed.error), failed, failed.kind, failed)
     if unit.waits or unit.state == LIMIT:
         return failure(unit.cause or "it waits for a reset", None, unit.kind)
     if unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline:
@@ -278,7 +278,7 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
     up, missing, ahead = True, False, False
     for host in hosts:
         ahead = ahead or max(host.heartbeat_at or 0.0, host.launched_at) > now + AHEAD_SECONDS
-        reason = host_failure(host, now)
+        reason = explain_host_failure(host, now)
         if host.pid is None and host.state not in ("STARTING", "WAITING"):
             missing |= reason is not None
             continue  # a host that was never launched finds everything rolled back when it comes
@@ -287,12 +287,12 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
         up = up and host.alive and host.state == "RUNNING" and reason is None
     failed = next((pe for pe in pes if pe.state == "FAILED" and not pe.final), None)
     if failure is None and failed is not None:
-        failure = FailureCause(pe_failure(failed.id, failed.error), now, failed.kind, failed.outside)
+        failure = FailureCause(explain_pe_failure(failed.id, failed.error), now, failed.kind, failed.outside)
     return Health(failure, up, missing, ahead)
 
 
 def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
-    """Return True if the row of a unit suggests that it may need a reset; `failures` makes the decision.
+    """Return True if the row of a unit suggests that it may need a reset; `find_failures` makes the decision.
 
     A unit with times in the future suggests that, too: they hide that a host is gone, until `observe` moves them. A
     unit that has ended needs none.
@@ -310,13 +310,13 @@ def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
     return unit.state == LIMIT or late or waits or sick or bool(unit_changes(unit, now))
 
 
-def pe_failure(pe: int, error: str | None) -> str:
+def explain_pe_failure(pe: int, error: str | None) -> str:
     """Return the sentence that a PE has failed, with its cause; a cause that begins with the PE's name loses it."""
     cause = (error or "").removeprefix(f"PE {pe}, ").removeprefix(f"PE {pe}: ")
     return f"PE {pe} failed: {cause}"
 
 
-def host_failure(host: HostStatus, now: float) -> str | None:
+def explain_host_failure(host: HostStatus, now: float) -> str | None:
     """Return why a host cannot work; None if it works, has ended or waits, or may still come up in time.
 
     A host may be silent for `HEARTBEAT_LIMIT` seconds. From its launch it has `AGENT_LIMIT` until its process starts,

@@ -44,7 +44,7 @@ MOMENTS = {"taken up": "asked", "reset began": "began", "reset done": "done", "f
 """Kind of an event -> the moment that it marks."""
 
 
-def recoveries(events: Iterable[UnitEvent]) -> tuple[Recovery, ...]:
+def find_recoveries(events: Iterable[UnitEvent]) -> tuple[Recovery, ...]:
     """Return the recoveries that events are about.
 
     An attempt that failed is a recovery without an end; the next attempt is a recovery of its own. Events that belong

@@ -38,7 +38,7 @@ class RegionSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class ResetDurations:
     """The durations of the last drains or resets (B34)."""
 
     sequence: int = -1
@@ -53,9 +53,9 @@ class Times:
         """The average of `seconds`; None before the first drain or reset."""
         return sum(self.seconds) / len(self.seconds) if self.seconds else None
 
-    def add(self, sequence: int, at: float, seconds: float) -> Times:
+    def add(self, sequence: int, at: float, seconds: float) -> ResetDurations:
         """Return the times with one more measurement; durations before the last `AVERAGED` are dropped."""
-        return Times(sequence, at, (*self.seconds, seconds)[-AVERAGED:])
+        return ResetDurations(sequence, at, (*self.seconds, seconds)[-AVERAGED:])
 
 
 class Tries(NamedTuple):
@@ -108,8 +108,8 @@ class RegionRecord:
 
     A forced reset of a region that has given up clears them.
     """
-    drains: Times = field(default_factory=Times)
-    resets: Times = field(default_factory=Times)
+    drains: ResetDurations = field(default_factory=ResetDurations)
+    resets: ResetDurations = field(default_factory=ResetDurations)
     done: frozenset[int] = frozenset()
     """The PEs that have finished the current drain or reset attempt."""
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from streams_orchestration.operators.pauses import Pauses
-from streams_orchestration.runtime.units.failures import UnitFailure, failures
+from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
 from streams_orchestration.runtime.units.status import UnitsStatus
 
 RETRIES = Pauses(first=30.0, longest=600.0)
@@ -17,7 +17,7 @@ RETRIES = Pauses(first=30.0, longest=600.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownFailure:
     """The last known failure of a unit, and the resets that were requested for it. Times are unix seconds."""
 
     life: str
@@ -54,12 +54,12 @@ class ResetDecisions:
     """The resets to request. Resets of units with all hosts present come first, since they begin at once."""
     exhausted: tuple[UnitFailure, ...]
     """Failures of units that are no longer reset."""
-    known: dict[str, Known]
+    known: dict[str, KnownFailure]
     """The state to pass to the next look."""
 
 
 def decide_resets(
-    status: UnitsStatus, now: float, known: Mapping[str, Known], *, patience: float = 0.0
+    status: UnitsStatus, now: float, known: Mapping[str, KnownFailure], *, patience: float = 0.0
 ) -> ResetDecisions:
     """Decide on every unit by itself: none waits for the reset of another one, nor for its own earlier reset.
 
@@ -77,10 +77,10 @@ def decide_resets(
     met: list[UnitFailure] = []
     resets: list[ResetRequest] = []
     exhausted: list[UnitFailure] = []
-    for failure in failures(status, now):
+    for failure in find_failures(status, now):
         last = kept.get(failure.unit)
         if last is None or (last.life, last.generation) != (status.life, failure.generation):
-            last = Known(status.life, failure.generation, failure.gone, now)
+            last = KnownFailure(status.life, failure.generation, failure.gone, now)
             met.append(failure)
         elif not set(failure.gone) <= set(last.gone):
             last = replace(last, gone=failure.gone, met_at=now, tries=0)
@@ -96,7 +96,7 @@ def decide_resets(
     return ResetDecisions(tuple(met), tuple(resets), tuple(exhausted), kept)
 
 
-def _due(last: Known, patience: float) -> float:
+def _due(last: KnownFailure, patience: float) -> float:
     if last.tries == 0:
         return last.met_at + patience
     return last.asked_at + RETRIES.after(last.tries)

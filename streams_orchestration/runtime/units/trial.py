@@ -20,7 +20,7 @@ from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, TrialRow, UnitRow
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.tasks.stored_states import state_files
-from streams_orchestration.runtime.units.failures import host_failure, pe_failure
+from streams_orchestration.runtime.units.failures import explain_host_failure, explain_pe_failure
 from streams_orchestration.runtime.units.previous_plan import restore_plan
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.status import HostStatus
@@ -195,10 +195,10 @@ def _failed(units: Sequence[UnitRow], pes: Sequence[PeRow], hosts: Iterable[Host
     """
     for pe in pes:
         if pe.state == "FAILED" and (pe.permanent or pe.failures is not None):
-            return pe_failure(pe.id, pe.error)
+            return explain_pe_failure(pe.id, pe.error)
     for host in hosts:
         came_up = host.state not in ("STARTING", "FAILED")
-        if not came_up and (reason := host_failure(HostStatus.of(host, now), now)) is not None:
+        if not came_up and (reason := explain_host_failure(HostStatus.of(host, now), now)) is not None:
             return reason
     exhausted = next((unit for unit in units if unit.state == LIMIT), None)
     return "" if exhausted is None else f"{exhausted.name} was reset too often: {exhausted.cause}"
@@ -207,9 +207,9 @@ def _failed(units: Sequence[UnitRow], pes: Sequence[PeRow], hosts: Iterable[Host
 def _reason(unit: UnitRow, pes: Sequence[PeRow], hosts: Iterable[HostRow], now: float) -> str:
     """Return the known reason why a unit makes no progress, after a colon; empty if it is not known."""
     members = [pe for pe in pes if pe.unit == unit.name]
-    reasons = [pe_failure(pe.id, pe.error) for pe in members if pe.state == "FAILED"]
+    reasons = [explain_pe_failure(pe.id, pe.error) for pe in members if pe.state == "FAILED"]
     mine = [HostStatus.of(host, now) for host in hosts if host.id in {pe.host for pe in members}]
-    reasons += [reason for host in mine if (reason := host_failure(host, now)) is not None]
+    reasons += [reason for host in mine if (reason := explain_host_failure(host, now)) is not None]
     reasons += [f"host {host.id} is {host.state}" for host in mine if host.state in ("WAITING", "STARTING", "STOPPED")]
     reasons += [unit.cause] if unit.cause else []
     return f": {reasons[0]}" if reasons else ""

@@ -9,7 +9,7 @@ from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog.states import EventKind, Timer, UnitState
 from streams_orchestration.runtime.units.region_events import REQUESTED
-from streams_orchestration.runtime.units.region_record import Times, Tries
+from streams_orchestration.runtime.units.region_record import ResetDurations, Tries
 
 LOST_REMEDY = "Restore it from a copy, or start over with --fresh"
 """The remedy for a missing file that the last cut of a unit needs."""
@@ -118,8 +118,8 @@ class UnitStatus:
     """The number of all resets since the application was deployed."""
     restarts: int = 0
     """The number of resets of a PE outside of regions that followed one another closely."""
-    drain_times: Times = field(default_factory=Times)
-    reset_times: Times = field(default_factory=Times)
+    drain_times: ResetDurations = field(default_factory=ResetDurations)
+    reset_times: ResetDurations = field(default_factory=ResetDurations)
     outage: dict[str, float] | None = None
     """Moment of the last outage -> its unix seconds, as in `PHASES`; None if there was none."""
     events: tuple[UnitEvent, ...] = ()
@@ -190,7 +190,7 @@ class UnitStatus:
         return phases_of(self.outage or {})
 
 
-def last_cause(unit: UnitStatus) -> str | None:
+def find_last_cause(unit: UnitStatus) -> str | None:
     """Return why a unit was last unhealthy or reset, from its events; None if they do not show a cause."""
     return next((event.cause for event in reversed(unit.events) if event.cause), None)
 
@@ -215,7 +215,7 @@ class RecentResets:
         return f"{self.frequency}, last cause: {self.cause}"
 
 
-def recent_resets(unit: UnitStatus, now: float) -> RecentResets | None:
+def find_recent_resets(unit: UnitStatus, now: float) -> RecentResets | None:
     """Return the last resets of an unstable unit; None for a stable unit.
 
     A unit with at least `UNSTABLE_RESETS` resets within `STABLE_SECONDS` is unstable. Only resets for failures count,

@@ -10,7 +10,7 @@ from streams_orchestration.compiler.stage_results import RestartPolicy
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import EventKind, RegionState
-from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings, Times, Tries
+from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings, ResetDurations, Tries
 from streams_orchestration.runtime.units.unit_facts import Facts
 
 TRIAL_PERIOD = 0.5
@@ -146,13 +146,13 @@ def tries_of(stored: Any) -> tuple[Tries, ...]:
     return tuple(Tries(*each) for each in stored or ())
 
 
-def times_of(stored: Any) -> Times:
+def times_of(stored: Any) -> ResetDurations:
     """Decode a column of a unit with the times of its drains or of its resets; None means that there were none."""
     return _times(stored)
 
 
-def _times(stored: Any) -> Times:
+def _times(stored: Any) -> ResetDurations:
     if stored is None:
-        return Times()
+        return ResetDurations()
     sequence, at, seconds = stored
-    return Times(sequence, at, tuple(seconds))
+    return ResetDurations(sequence, at, tuple(seconds))

@@ -38,7 +38,7 @@ from streams_orchestration.runtime.observing.status_summaries import watch
 from streams_orchestration.runtime.processes import ProcessIdentity, family, identify, is_alive, kill
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import StoreError
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
@@ -138,7 +138,7 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
     first, second = launcher.pid(0), launcher.pid(1)
     killed(first)
     status = read_status(home, "app")
-    (failure,) = failures(status, status.hosts[0].launched_at + 1)
+    (failure,) = find_failures(status, status.hosts[0].launched_at + 1)
     assert f"host 0 (pid {first}) is gone" in failure.reason
     reset(home, "app", failure.unit, generation=failure.generation)
     after = read_status(home, "app")
@@ -190,7 +190,7 @@ def test_a_host_that_a_new_plan_has_entered_and_nobody_has_started_is_seen_by_wh
         new = {"state": "STOPPED", "pid": None, "process_started": None, "launched_at": entered}
         connection.execute(update(tables.host).values(**new))
     assert next(watch(home, 0.0))["app"].suspected == ("region-0",)
-    (failure,) = failures(read_status(home, "app"), time.time())
+    (failure,) = find_failures(read_status(home, "app"), time.time())
     assert "was not started" in failure.reason
     observe(Catalog(home), "app")
     assert read_status(home, "app").units[0].state != "UNHEALTHY", "what runs goes on"

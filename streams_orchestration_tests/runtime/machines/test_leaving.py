@@ -15,7 +15,7 @@ from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, kind_of_disk
-from streams_orchestration.runtime.units.failures import UnitFailure, failures
+from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
 from streams_orchestration.runtime.units.region_record import LATELY
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
@@ -57,7 +57,7 @@ def break_down(place: Place, resets: int, machine: str = "north", more: Mapping[
 
 
 def seen(place: Place) -> UnitFailure:
-    (failure,) = failures(read_status(place.home, place.name), clock.now())
+    (failure,) = find_failures(read_status(place.home, place.name), clock.now())
     return failure
 
 

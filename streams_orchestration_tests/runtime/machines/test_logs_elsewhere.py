@@ -19,7 +19,7 @@ from streams_orchestration.runtime.machines.log_requests import ask_for_logs
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import place_for_others
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
 from streams_orchestration_tests.runtime.running import FakeHosts
@@ -134,7 +134,7 @@ def test_the_status_names_the_machine_of_a_log(place: Place):
     assert status.hosts[0].log_place == f"{there}/host-0.log on north"
     assert status.pes[1].log_place == f"{there}/pe-1.log on north"
     place.set(tables.host, state="FAILED", error="boom")
-    failed = failures(read_status(place.home, place.name), clock.now())
+    failed = find_failures(read_status(place.home, place.name), clock.now())
     assert {failure.log_hint for failure in failed} == {f" (log: {there}/host-0.log on north)"}
 
 

@@ -14,7 +14,7 @@ from streams_orchestration.runtime.errors import WaitingForMachineError
 from streams_orchestration.runtime.machines.register import set_machine_state
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment.host_rescheduling import HostRescheduler
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
 from streams_orchestration_tests.runtime.running import FakeHosts
@@ -81,13 +81,13 @@ def test_a_host_whose_only_machine_is_lost_waits_without_using_up_resets(place: 
     place.set(tables.host, state="RUNNING", space=ELSEWHERE, heartbeat_at=0.0)
     place.set(tables.unit, state="PROCESSING")
     place.set(tables.machine, tables.machine.c.name == "south", lease_until=0.0, space=ELSEWHERE)
-    for failure in failures(read_status(place.home, place.name), clock.now()):
+    for failure in find_failures(read_status(place.home, place.name), clock.now()):
         reset(place.home, place.name, failure.unit)
     status = read_status(place.home, place.name)
     assert (status.state, place.host.state) == ("WAITING", "WAITING")
     assert "south is lost, since its lease has ended" in (place.host.error or "")
     assert [unit.state for unit in status.units if unit.attempts] == []
-    assert failures(status, clock.now() + 3600.0) == ()
+    assert find_failures(status, clock.now() + 3600.0) == ()
     place.registered("south")
     HostRescheduler(place.home, "north").look()
     assert (place.host.state, place.host.machine) == ("STARTING", "south")

@@ -10,7 +10,7 @@ import pytest
 
 from streams_orchestration.runtime.limits import ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
@@ -72,13 +72,13 @@ FAILED: dict[str, tuple[ApplicationStatus, str, str]] = {
 
 @pytest.mark.parametrize("case", SOUND)
 def test_nothing_has_failed(case: str):
-    assert failures(SOUND[case], NOW) == ()
+    assert find_failures(SOUND[case], NOW) == ()
 
 
 @pytest.mark.parametrize("case", FAILED)
 def test_a_failure_is_named_with_its_reason_and_log(case: str):
     judged, reason, log = FAILED[case]
-    (failure,) = failures(judged, NOW)
+    (failure,) = find_failures(judged, NOW)
     assert (failure.reason, failure.log) == (reason, Path(log))
     assert (failure.application, failure.unit, failure.generation) == ("app", "region-0", 3)
     assert not failure.exhausted
@@ -87,14 +87,14 @@ def test_a_failure_is_named_with_its_reason_and_log(case: str):
 def test_a_unit_with_several_failed_pes_is_reported_once():
     judged = status(pe=FAILED_PE, unit=replace(UNIT, pes=(0, 1)))
     judged = replace(judged, pes=(FAILED_PE, replace(FAILED_PE, id=1)))
-    assert len(failures(judged, NOW)) == 1
+    assert len(find_failures(judged, NOW)) == 1
 
 
 def test_a_dead_host_fails_every_unit_that_has_a_pe_there():
     other = replace(UNIT, name="pe-1", region=None, pes=(1,))
     judged = status(replace(HOST, alive=False))
     judged = replace(judged, pes=(PE, replace(PE, id=1, unit="pe-1")), units=(UNIT, other))
-    assert [failure.unit for failure in failures(judged, NOW)] == ["region-0", "pe-1"]
+    assert [failure.unit for failure in find_failures(judged, NOW)] == ["region-0", "pe-1"]
 
 
 @pytest.mark.parametrize(
@@ -102,5 +102,5 @@ def test_a_dead_host_fails_every_unit_that_has_a_pe_there():
 )
 def test_no_reset_is_tried_in_vain(attempts: int, permanent: bool, exhausted: bool):
     judged = status(pe=replace(FAILED_PE, permanent=permanent), unit=replace(UNIT, attempts=attempts))
-    (failure,) = failures(judged, NOW)
+    (failure,) = find_failures(judged, NOW)
     assert (failure.exhausted, failure.permanent) == (exhausted, permanent)

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.garbage import sweep
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime import applications
@@ -308,7 +308,7 @@ def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
             connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time()))
             connection.execute(update(tables.pe).where(tables.pe.c.id == pe).values(state="FAILED", error="boom"))
         observe(local.catalog, local.name)
-        (failure,) = failures(read_status(local.home, local.name), time.time())
+        (failure,) = find_failures(read_status(local.home, local.name), time.time())
         unit = next(unit for unit in read_status(local.home, local.name).units if unit.name == name)
         assert unit.outage is not None
         waits.append(max(failure.due_at - unit.outage["detected"], 0.0))

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.tasks import state_files
 from streams_orchestration.runtime.tasks.state_files import SMALL_STATE
 from streams_orchestration.runtime.units import cut_files
 from streams_orchestration.runtime.units.boundaries import forget_units
-from streams_orchestration.runtime.units.cut_files import CutFile, check_cuts, look_at_cuts
+from streams_orchestration.runtime.units.cut_files import CutFile, check_cut_files, check_cuts
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 from streams_orchestration_tests.runtime.applications import network, totals, write_rows
@@ -161,7 +161,7 @@ def test_an_explicit_check_looks_at_all_files_of_the_cuts(tmp_path: Path, monkey
     local = application(tmp_path)
     monkeypatch.setattr(cut_files, "MOST_FILES", 1)
     place(local, files(local)[-1].path).unlink()
-    assert look_at_cuts(local.home, local.name).keys() == {"region-0"}
+    assert check_cut_files(local.home, local.name).keys() == {"region-0"}
     assert kinds(local) == ["cut lost"]
 
 

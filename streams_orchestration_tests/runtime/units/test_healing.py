@@ -21,7 +21,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import LAUNCH_PAUSES, LAUNCHES
-from streams_orchestration.runtime.units.reset_decisions import RETRIES, Known, decide_resets
+from streams_orchestration.runtime.units.reset_decisions import RETRIES, KnownFailure, decide_resets
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
@@ -77,7 +77,9 @@ def host_with(current: ApplicationStatus, number: int, **facts: Any) -> Applicat
     )
 
 
-def asked(current: ApplicationStatus, now: float, known: dict[str, Known]) -> tuple[list[str], dict[str, Known]]:
+def asked(
+    current: ApplicationStatus, now: float, known: dict[str, KnownFailure]
+) -> tuple[list[str], dict[str, KnownFailure]]:
     healing = decide_resets(current, now, known)
     return [request.failure.unit for request in healing.resets], healing.known
 
@@ -173,7 +175,7 @@ def test_others_are_given_time_to_answer_first(later: float, wanted: list[str]):
     assert second.met == ()
 
 
-def look(local: LocalApplication, known: dict[str, Known]) -> tuple[set[str], dict[str, Known]]:
+def look(local: LocalApplication, known: dict[str, KnownFailure]) -> tuple[set[str], dict[str, KnownFailure]]:
     """Return the units that a look of a healer resets, and the state known afterwards; do the resets."""
     observe(local.catalog, local.name)
     healing = decide_resets(read_status(local.home, local.name), time.time(), known)
@@ -188,7 +190,7 @@ def test_all_units_of_a_host_come_back_together_though_it_dies_again_in_their_re
     come_up(local)
     for program in local.programs * 2:
         local.step(program)
-    known: dict[str, Known] = {}
+    known: dict[str, KnownFailure] = {}
     for launches in (2, 3):
         hosts.alive_pids.clear()
         asked_for, known = look(local, known)
@@ -221,8 +223,8 @@ CHANGES = st.tuples(
 @given(st.lists(CHANGES, max_size=30))
 def test_units_are_judged_apart_and_no_key_comes_twice(changes: list[tuple[str, int, int]]):
     current, now = application(), NOW
-    known: dict[str, Known] = {}
-    alone: dict[str, dict[str, Known]] = {each.name: {} for each in current.units}
+    known: dict[str, KnownFailure] = {}
+    alone: dict[str, dict[str, KnownFailure]] = {each.name: {} for each in current.units}
     keys: list[str] = []
     for change, number, seconds in changes:
         now += seconds

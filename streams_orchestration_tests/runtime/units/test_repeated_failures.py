@@ -21,7 +21,7 @@ from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.operator_errors import DiskFailure, OperatorFailure, OutsideFailure
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import kind_of_disk
-from streams_orchestration.runtime.units.failures import BACK_OFF, UnitFailure, failures
+from streams_orchestration.runtime.units.failures import BACK_OFF, UnitFailure, find_failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_record import Tries
 from streams_orchestration.runtime.units.repeated_failures import FAILURE_WINDOW_SECONDS, failed_again, times_of_failure
@@ -95,7 +95,7 @@ def test_a_line_that_fails_again_and_again_waits_longer_every_time(times: int, p
         failed_times=times,
     )  # fmt: skip
     status = UnitsStatus("app", "RUNNING", "f", "life", NOW - 600, (), (pe,), (UNIT,), Path("logs"))
-    (failure,) = failures(status, NOW)
+    (failure,) = find_failures(status, NOW)
     assert max(failure.due_at - NOW, 0.0) == pytest.approx(pause)
 
 
@@ -104,7 +104,7 @@ def failed(unit: UnitStatus, now: float, **pe: Any) -> UnitFailure:
     failing = PeStatus(
         0, ("Kept",), 0, "region-0", "FAILED", 3, 5, 2, 10, 10, 1.0, NOW - 1, "boom", Path("pe-0.log"), **pe
     )
-    (failure,) = failures(
+    (failure,) = find_failures(
         UnitsStatus("app", "RUNNING", "f", "life", NOW - 600, (), (failing,), (unit,), Path("logs")), now
     )
     return failure
@@ -215,5 +215,5 @@ def test_a_host_stops_an_application_whose_pure_operator_fails_again_at_the_same
         ("Kept: seven", False),
         ("Kept: seven; this error occurred 2 times in a row at the same tuples", True),
     ]
-    (failure,) = [each for each in failures(read_units(Catalog(home), "app"), NOW) if each.permanent]
+    (failure,) = [each for each in find_failures(read_units(Catalog(home), "app"), NOW) if each.permanent]
     assert failure.hopeless == "a reset would meet the same error again"

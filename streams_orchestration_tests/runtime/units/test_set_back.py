@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.limits import AHEAD_SECONDS, HOLD_SECONDS
 from streams_orchestration.runtime.observing.status_summaries import observed_status, read_summaries
 from streams_orchestration.runtime.processes import is_here
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.repeated_failures import times_of_failure
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.running import Running
@@ -43,7 +43,7 @@ def suspected(running: Running) -> list[str]:
     if not read_summaries(running.catalog)[running.name].suspected:
         return []
     status = observed_status(running.catalog, running.name)
-    return [failure.unit for failure in failures(status, clock.now())]
+    return [failure.unit for failure in find_failures(status, clock.now())]
 
 
 def column(running: Running, table: Any, name: str) -> Any:

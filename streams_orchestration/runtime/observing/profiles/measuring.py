@@ -24,7 +24,7 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import find_failures
 
 POLL_SECONDS = 0.5
 FIRST_BATCH_SECONDS = 120.0
@@ -176,7 +176,7 @@ def _refuse(status: ApplicationStatus, now: float) -> None:
             "profile it while it runs."
         )
         raise NotProfiledError(message)
-    for failure in failures(status, now):
+    for failure in find_failures(status, now):
         message = (
             f"{name} has failed: {failure.reason}. See `streams status {name}`, and profile it when it runs again."
         )
