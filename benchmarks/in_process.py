@@ -17,7 +17,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.frames.query import FrameQuery
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
@@ -97,7 +97,7 @@ def hosted(spark: SparkSession, home: Home, compilation: PlannedCompilation) -> 
     name = compilation.logical.application
     deploy(home, deployable(compilation), fresh=True, asks_spark=False)
     launcher = ThisProcess()
-    launch(Catalog(home), name, launcher=launcher)
+    launch_hosts(Catalog(home), name, launcher=launcher)
     engine = ThisSession(spark)
     thread = HostThread(Host(home, name, 0, launcher.incarnation, engine), engine)
     thread.start()

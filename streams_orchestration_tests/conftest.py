@@ -171,7 +171,7 @@ def pytest_runtest_teardown() -> Iterator[None]:
         if (secrets := sys.modules.get("streams_orchestration.model.secrets")) is not None:
             secrets._Known.secrets = ()
         if (clock := sys.modules.get("streams_orchestration.runtime.clock")) is not None:
-            clock.forget()
+            clock.forget_reading()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -25,7 +25,7 @@ from streams_orchestration.model.diagnostics import CODES, ApplicationError, Dia
 from streams_orchestration.model.diagnostics_page import diagnostics_page
 from streams_orchestration.model.profile_document import read_profile
 from streams_orchestration.model.spl_codes import SPL_CODES
-from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
+from streams_orchestration.runtime.deployment.query_columns import add_query_columns
 from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis, QueryRefusal
 from streams_orchestration.runtime.engine.spark.frames import analysis
 from streams_orchestration_tests.specs import CASES
@@ -113,7 +113,7 @@ def raised(case: dict[str, Any], path: Path, monkeypatch: pytest.MonkeyPatch) ->
             wanted = deployable(compilation)
             refusals = tuple(QueryRefusal(*each) for each in case.get("refusals", {}).items())
             monkeypatch.setattr(analysis, "analyse_queries", lambda *_: QueryAnalysis(refusals))
-            compilation = with_columns_of_queries(wanted)
+            compilation = add_query_columns(wanted)
     except ApplicationError as error:
         return error.diagnostics
     return (*compilation.diagnostics, *check_parameters(compilation.progress))

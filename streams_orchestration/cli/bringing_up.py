@@ -80,7 +80,7 @@ class Start:
             api.await_engines(catalog, self._name, START_SECONDS)
         finally:
             self._recording = BackgroundCall(self._record)
-        api.await_running(catalog, self._name, START_SECONDS)
+        api.await_running_pes(catalog, self._name, START_SECONDS)
 
     def _record(self) -> None:
         _step_back()
@@ -96,7 +96,7 @@ class Start:
             return f"{problem}: {slow}; the application runs nevertheless"
         try:
             self._recording.result()
-        except api.HostLaunchError:  # `await_running` raises the same error
+        except api.HostLaunchError:  # `await_running_pes` raises the same error
             return None
         except api.StreamsRuntimeError as error:
             return f"{problem}: {error}"

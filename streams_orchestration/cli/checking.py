@@ -97,7 +97,7 @@ def _ask_spark(wanted: Deployable) -> None:
     # loads the catalog and its tables, which nothing else needs here
 
     note(f"{wanted.name}: Spark analyses the queries ...")
-    api.with_columns_of_queries(wanted)
+    api.add_query_columns(wanted)
 
 
 def _findings_apart(specs: Iterable[Path], *, queries: bool) -> Iterator[Finding]:

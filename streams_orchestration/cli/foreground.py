@@ -68,18 +68,18 @@ class Foreground:
         jobs_of(self._home, self._name).cancel()
 
     def settle(self) -> None:
-        """Wait until the hosts of an application that has stopped by itself have ended; see `cancel` of the runtime.
+        """Wait until the hosts of an application that has stopped by itself have ended; see `cancel_application`.
 
         A host that does not end in time is killed.
         """
-        api.cancel(self._catalog, self._name)
+        api.cancel_application(self._catalog, self._name)
 
     def begin_reset(self, failure: api.UnitFailure) -> None:
         """Begin the reset of a failed unit, unless another process has done so. Resets run in parallel.
 
-        Errors are as of `reset` in `runtime.deployment.reset`.
+        Errors are as of `reset_unit` in `runtime.deployment.reset`.
         """
-        api.reset(self._home, self._name, failure.unit, generation=failure.generation)
+        api.reset_unit(self._home, self._name, failure.unit, generation=failure.generation)
 
     def record_reset(self, failure: api.UnitFailure) -> None:
         """Record in Dagster that the failed unit works again, unless a run has recorded it already.

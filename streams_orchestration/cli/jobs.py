@@ -72,7 +72,7 @@ class Jobs:
             self._run(cancel_job(self._application, RESOURCE_KEY, self._keys), {"stop_hosts": {"timeout": timeout}})
         except UNRECORDED as error:
             note(f"Dagster cannot record that {self._application} is stopped: {error}")
-            api.cancel(api.Catalog(self._home), self._application, timeout)
+            api.cancel_application(api.Catalog(self._home), self._application, timeout)
 
     def reset(self, unit: str, *, generation: int | None = None, force: bool = False) -> None:
         """Reset a unit to its last complete epoch, and wait until its PEs work again.
@@ -96,7 +96,7 @@ class Jobs:
             )
         except UNRECORDED as error:  # perhaps after the reset has begun, which is not repeated in a later generation
             note(f"Dagster cannot record that {unit} is reset: {error}")
-            api.reset(self._home, self._application, unit, generation=failed, force=force)
+            api.reset_unit(self._home, self._application, unit, generation=failed, force=force)
             await_reset(self._home, self._application, unit, failed, RESET_SECONDS, note)
 
     def record_reset(self, failure: api.UnitFailure) -> None:

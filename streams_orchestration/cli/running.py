@@ -132,7 +132,7 @@ def _has_more(home: api.Home, application: str) -> bool:
     Say that this is unknown, and return False, if a source fails.
     """
     try:
-        sources = api.sources_with_more(home, application)
+        sources = api.find_sources_with_input(home, application)
     except Exception as error:  # noqa: BLE001 - the code of any source may fail
         note(f"It cannot be seen from here whether {application} has more input: {error}")
         return False

@@ -225,7 +225,7 @@ def _reset(reader: SnapshotReader, access: Access) -> Answer:
         try:
             reader.require(name)
             await asyncio.to_thread(lambda: api.stop_orphans(api.Catalog(reader.home), name))
-            generation = await asyncio.to_thread(partial(api.reset, reader.home, name, unit, force=force))
+            generation = await asyncio.to_thread(partial(api.reset_unit, reader.home, name, unit, force=force))
         except api.NotDeployedError as error:
             return JSONResponse({"error": str(error)}, 404)
         except api.StreamsRuntimeError as error:

@@ -44,7 +44,7 @@ def remember(column: pa.Array, indices: pa.Array, values: pa.Array) -> None:
         _RECENT.columns.append((column, _place(column), pa.DictionaryArray.from_arrays(indices, values)))
 
 
-def forget() -> None:
+def forget_encodings() -> None:
     """Drop all cached encodings of this thread."""
     _RECENT.columns.clear()
 

@@ -65,9 +65,9 @@ def preview_compiled(home: api.Home, compilation: PlannedCompilation) -> Redeplo
 def status_when_running(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
     """Wait until every PE of a deployed application runs, and return the status.
 
-    Arguments and errors: see `runtime.deployment.awaiting.await_running`.
+    Arguments and errors: see `runtime.deployment.awaiting.await_running_pes`.
     """
-    api.await_running(api.open_catalog(home, application), application, timeout)
+    api.await_running_pes(api.open_catalog(home, application), application, timeout)
     return api.read_status(home, application)
 
 
@@ -77,7 +77,7 @@ def status_when_stopped(home: api.Home, application: str, timeout: float) -> api
     Raises:
         NotDeployedError: the application is not deployed.
     """
-    api.cancel(api.open_catalog(home, application), application, timeout)
+    api.cancel_application(api.open_catalog(home, application), application, timeout)
     return api.read_status(home, application)
 
 

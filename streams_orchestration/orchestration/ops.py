@@ -190,7 +190,7 @@ def launch_hosts(key: str) -> NamedOp:
             require_lasting(context, application, home)
             catalog = api.open_catalog(home, application)
             _stop_orphans(context, catalog, application)
-            hosts = api.launch(catalog, application, asked_at=config.asked_at)
+            hosts = api.launch_hosts(catalog, application, asked_at=config.asked_at)
             context.log.info("launched hosts: %s", "; ".join(hosts) or "none, since all run")
 
     return named_op(launch, "launch_hosts")
@@ -275,7 +275,7 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
         decisions = api.decide_resets(status, api.now(), known, patience=SENSOR_GRACE_SECONDS)
         known = decisions.known
         for request in decisions.resets:
-            api.reset(home, application, request.failure.unit, generation=request.failure.generation, force=False)
+            api.reset_unit(home, application, request.failure.unit, generation=request.failure.generation, force=False)
         if decisions.exhausted or time.monotonic() > until:
             status_when_stopped(home, application, STOP_TIMEOUT_SECONDS)
             reasons = [f"{each.unit}: {each.reason}" for each in decisions.exhausted]

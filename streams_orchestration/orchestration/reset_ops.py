@@ -102,7 +102,7 @@ def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home, 
         CommitUnknownError: it is unknown whether a reset has begun, and the config does not name the failed generation.
         Failure: the run may have a container of its own, and no machine is registered.
         NothingFailedError: the config names no unit, and no unit has failed.
-        StreamsRuntimeError: a unit cannot be reset; see `reset`.
+        StreamsRuntimeError: a unit cannot be reset; see `reset_unit`.
     """
     try:
         require_lasting(context, application, home)
@@ -114,7 +114,7 @@ def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home, 
             [config.unit] if config.unit else list(api.find_failed_units(api.read_status(home, application), api.now()))
         )
         generations = [
-            api.reset(home, application, unit, generation=config.generation, force=config.force) for unit in units
+            api.reset_unit(home, application, unit, generation=config.generation, force=config.force) for unit in units
         ]
     except api.CommitUnknownError as error:
         if config.generation is None:  # a repetition could reset the unit twice
@@ -197,12 +197,12 @@ def await_reset(
     until = time.monotonic() + timeout
     while True:
         try:
-            api.await_running(catalog, application, until - time.monotonic(), unit, failed)
+            api.await_running_pes(catalog, application, until - time.monotonic(), unit, failed)
         except api.FailedAgainError as error:
             if error.failure.exhausted or not error.failure.gone or time.monotonic() > until:
                 raise
             say(f"{error}; it is reset again")
-            api.reset(home, application, unit, generation=error.failure.generation, force=False)
+            api.reset_unit(home, application, unit, generation=error.failure.generation, force=False)
         else:
             return
 

@@ -271,7 +271,7 @@ class _Tick:
         """Begin the reset of a unit here, since a run takes seconds to start. If that fails, the run begins it."""
         name = f"{failure.application}: {failure.unit}"
         try:
-            generation = api.reset(
+            generation = api.reset_unit(
                 self.home, failure.application, failure.unit, generation=failure.generation, force=False
             )
         except api.StreamsRuntimeError as error:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.catalog.upgrading import upgrade_catalog, upgrade_older_catalog
     from streams_orchestration.runtime.catalog.versions import is_upgradable_revision, product_revision
     from streams_orchestration.runtime.clock import now
-    from streams_orchestration.runtime.deployment.awaiting import await_engines, await_running
-    from streams_orchestration.runtime.deployment.control import cancel, launch
-    from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
+    from streams_orchestration.runtime.deployment.awaiting import await_engines, await_running_pes
+    from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
+    from streams_orchestration.runtime.deployment.query_columns import add_query_columns
     from streams_orchestration.runtime.deployment.removing import Removal, preview_removal, remove_application
     from streams_orchestration.runtime.deployment.requests import (
         FromSavepoint,
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
         StartOver,
         request_of,
     )
-    from streams_orchestration.runtime.deployment.reset import reset
-    from streams_orchestration.runtime.deployment.run_kinds import RunKind, sources_with_more
+    from streams_orchestration.runtime.deployment.reset import reset_unit
+    from streams_orchestration.runtime.deployment.run_kinds import RunKind, find_sources_with_input
     from streams_orchestration.runtime.deployment.silent_machines import await_silent_machines
     from streams_orchestration.runtime.engine.spark.java import require_java
     from streams_orchestration.runtime.errors import (

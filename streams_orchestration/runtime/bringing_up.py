@@ -8,7 +8,7 @@ from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
-from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.deployment.deployment import go_on, write_first_plan
 from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.deployment.requests import (
@@ -54,16 +54,16 @@ def bring_up(
             `write_wanted` lists the reasons.
     """
     brought = write_wanted(home, lock, wanted, request)
-    launch(Catalog(home), wanted.name, asked_at=asked_at)
+    launch_hosts(Catalog(home), wanted.name, asked_at=asked_at)
     return brought
 
 
 def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
     """Write an application into the catalog as the one to run under its name.
 
-    `launch` starts its hosts afterwards. A redeploy or a revert starts hosts here, too, since its trial is decided
-    before the call returns. Repeating a call that has succeeded keeps plan and state, unless the request starts over. A
-    repeated start from a savepoint is refused, unless it is `fresh`.
+    `launch_hosts` starts its hosts afterwards. A redeploy or a revert starts hosts here, too, since its trial is
+    decided before the call returns. Repeating a call that has succeeded keeps plan and state, unless the request starts
+    over. A repeated start from a savepoint is refused, unless it is `fresh`.
 
     Args:
         home: the state directory.

@@ -76,7 +76,7 @@ def read(value: float, began: float) -> None:
         _reading = Reading(at, value - (began + at) / 2, seconds)
 
 
-def forget() -> None:
+def forget_reading() -> None:
     """Use the clock of this machine again, until the next reading."""
     global _reading  # noqa: PLW0603  see `read`
     _reading = None

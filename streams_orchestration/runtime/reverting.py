@@ -18,7 +18,7 @@ from streams_orchestration.runtime.bringing_up import bring_up
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.catalog.start_lock import StartLock
-from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.deployment.requests import Revert
 from streams_orchestration.runtime.errors import OtherVersionError, StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
@@ -65,7 +65,7 @@ def end_trial_by_hand(catalog: Catalog, application: str) -> bool:
     """
     if revert_open(catalog, application, BY_HAND) is None:
         return False
-    launch(catalog, application)
+    launch_hosts(catalog, application)
     return True
 
 

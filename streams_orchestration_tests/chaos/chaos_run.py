@@ -18,7 +18,7 @@ from sqlalchemy import select
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.deployment import FIRST_PLAN
 from streams_orchestration.runtime.engine.spark.engine import ARCHIVE_SECONDS
 from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -162,7 +162,7 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
             judge(shape, home, verdict, programs, wanted)
         finally:
             with contextlib.suppress(StreamsRuntimeError):
-                cancel(Catalog(home), shape.name, 5.0)
+                cancel_application(Catalog(home), shape.name, 5.0)
             verdict.seconds = time.time() - began
         return verdict
 

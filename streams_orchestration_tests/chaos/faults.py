@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
@@ -349,7 +349,7 @@ def resume(process: psutil.Process) -> None:
 def request_reset(scene: Scene, unit: str) -> None:
     """Begin a reset of a unit, whatever comes of it."""
     with contextlib.suppress(StreamsRuntimeError):
-        reset(scene.home, scene.application, unit, force=True)
+        reset_unit(scene.home, scene.application, unit, force=True)
 
 
 def _interrupted(scene: Scene, unit: str, place: str) -> subprocess.Popen[bytes]:

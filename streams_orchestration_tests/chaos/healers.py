@@ -20,7 +20,7 @@ from streams_orchestration.orchestration.ui import script
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import FIRST_PLAN
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.status_summaries import observed_status
 from streams_orchestration.runtime.storage.home import Home
@@ -62,7 +62,7 @@ class Healer:
         with contextlib.suppress(StreamsRuntimeError, OSError):
             for failure in find_failures(observed_status(Catalog(self.home), self.application), time.time()):
                 if not failure.exhausted:
-                    reset(self.home, self.application, failure.unit, generation=failure.generation)
+                    reset_unit(self.home, self.application, failure.unit, generation=failure.generation)
 
     def process(self) -> psutil.Process | None:
         """Return the process that heals, if it is a process of its own."""
@@ -70,7 +70,7 @@ class Healer:
 
 
 class ByHand(Healer):
-    """Looks, and calls `reset` for what has failed."""
+    """Looks, and calls `reset_unit` for what has failed."""
 
     name = "hand"
 

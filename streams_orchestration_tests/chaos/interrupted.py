@@ -44,10 +44,10 @@ def main(home: str, application: str, unit: str, place: str) -> None:
     if place == "in the transaction":
         controller.roll_back = after(controller.roll_back)
     elif place == "behind the transaction":
-        resetting.launch = die
+        resetting.launch_hosts = die
     elif place == "behind the launch of a host":
         launcher = DyingLauncher()
-    resetting.reset(Home(Path(home)), application, unit, force=True, launcher=launcher)
+    resetting.reset_unit(Home(Path(home)), application, unit, force=True, launcher=launcher)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.healers import ByHand
 from streams_orchestration_tests.chaos.surroundings import environment
@@ -115,7 +115,7 @@ def test_acknowledged_messages_are_published_once_after_hosts_were_killed(tmp_pa
                 wait_for("PostsOut", posts)
                 wait_for("LinesOut", lines)
         finally:
-            cancel(Catalog(home), "received", 20.0)
+            cancel_application(Catalog(home), "received", 20.0)
     assert there(home, "PostsOut") == Counter(posts)  # its key tells that a repeated post is the same one
     doubled = {each: count for each, count in there(home, "LinesOut").items() if count > 1}
     assert all(

@@ -156,7 +156,7 @@ def test_a_refusal_by_spark_has_its_file_and_line(capsys: Capture, monkeypatch: 
     def refused(_wanted: object) -> None:
         raise ApplicationError([refusal])
 
-    monkeypatch.setattr(api, "with_columns_of_queries", refused)
+    monkeypatch.setattr(api, "add_query_columns", refused)
     assert main(["check", written("asked.yaml", QUERY), "--queries"]) == 1
     assert "asked.yaml:11: Asked: error SO5010: there is no column m" in capsys.readouterr().err
 
@@ -167,7 +167,7 @@ def test_missing_java_is_an_error_of_the_spec_that_spark_was_to_analyse(
     def missing(_wanted: object) -> None:
         raise JavaError("none is installed")  # noqa: EM101  a reason, as where it is looked for
 
-    monkeypatch.setattr(api, "with_columns_of_queries", missing)
+    monkeypatch.setattr(api, "add_query_columns", missing)
     answer = document(capsys, written("asked.yaml", QUERY), "--queries", status=1)
     (finding,) = answer["specs"]
     assert "Spark needs Java" in finding["error"]

@@ -43,7 +43,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     for module in (deploying, jobs):
         monkeypatch.setattr(module, "Jobs", FakeJobs)
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
-    monkeypatch.setattr(api, "await_running", lambda *_: None)
+    monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
     orphan = "flights: stopped leftover processes of host 0, which is gone: java (pid 4712)"
     monkeypatch.setattr(api, "stop_orphans", lambda *_: (orphan,))
 
@@ -299,8 +299,8 @@ def test_a_unit_is_reset_although_dagster_cannot_record_it(
     [first, *_] = read_status(home, name).units
     done: list[Any] = []
     monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
-    monkeypatch.setattr(api, "reset", lambda *given, **named: done.append((*given[1:], named)))
-    monkeypatch.setattr(api, "await_running", lambda *given: done.append(given[3:]))
+    monkeypatch.setattr(api, "reset_unit", lambda *given, **named: done.append((*given[1:], named)))
+    monkeypatch.setattr(api, "await_running_pes", lambda *given: done.append(given[3:]))
     assert main(["reset", name, "--unit", first.name]) == 0
     assert f"Dagster cannot record that {first.name} is reset" in capsys.readouterr().err
     reset = (name, first.name, {"generation": first.generation, "force": False})
@@ -318,7 +318,7 @@ def test_a_deployment_is_one_although_dagster_cannot_record_it(
     monkeypatch.setattr(jobs, "Jobs", Unrecorded)
     monkeypatch.setattr(api, "require_java", lambda: None)
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
-    monkeypatch.setattr(api, "await_running", lambda _catalog, name, _seconds: asked.append(("await", name)))
+    monkeypatch.setattr(api, "await_running_pes", lambda _catalog, name, _seconds: asked.append(("await", name)))
     spec = tmp_path / "app.yaml"
     spec.write_text(KEYED)
     assert main([command, str(spec)]) == 0

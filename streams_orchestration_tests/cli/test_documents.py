@@ -27,12 +27,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     FakeJobs.asked = []
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
     monkeypatch.setattr(
-        "streams_orchestration.runtime.bringing_up.launch", lambda *_, **__: ()
+        "streams_orchestration.runtime.bringing_up.launch_hosts", lambda *_, **__: ()
     )  # a host would outlive the test
     for module in (deploying, running):
         monkeypatch.setattr(module, "status_document", lambda _home, current: {"application": current.application})
         monkeypatch.setattr(api, "require_java", lambda: None)
-    for wait in ("await_engines", "await_running"):
+    for wait in ("await_engines", "await_running_pes"):
         monkeypatch.setattr(api, wait, lambda *_: None)
     return tmp_path / "home"
 

@@ -136,9 +136,9 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
 ):
     loaded, order = threading.Event(), []
     monkeypatch.setattr(api, "await_engines", lambda *_: order.append(loaded.is_set()))
-    monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch_hosts", lambda *_, **__: ())
     monkeypatch.setattr(Start, "_record", lambda *_: loaded.set())
-    monkeypatch.setattr(api, "await_running", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
+    monkeypatch.setattr(api, "await_running_pes", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
     start = Start(home, Path("copy.yaml"), deployable(copy))
     start.bring_up(lock_start(home, "copy", "streams run"), GoOn(), pytest.fail)
     start.await_running()
@@ -171,9 +171,9 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
 
     monkeypatch.setattr(foreground, "BackgroundCall", Waiting)
     monkeypatch.setattr(api, "bring_up", late)
-    monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch_hosts", lambda *_, **__: ())
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
-    monkeypatch.setattr(api, "await_running", complete)
+    monkeypatch.setattr(api, "await_running_pes", complete)
     monkeypatch.setattr(Start, "_record", lambda *_: None)
     start, lock = Start(home, Path("copy.yaml"), deployable(copy)), lock_start(home, "copy", "streams run")
 

@@ -67,7 +67,7 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
 ):
     recording, over = threading.Event(), threading.Event()
 
-    def await_running(*_: Any) -> ApplicationStatus:
+    def await_running_pes(*_: Any) -> ApplicationStatus:
         recording.set()
         assert over.wait(TIMEOUT_SECONDS)
         return running()
@@ -76,8 +76,8 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
         begun.append(unit)
         return 1
 
-    monkeypatch.setattr(runtime, "await_running", await_running)
-    monkeypatch.setattr(api, "reset", begin)
+    monkeypatch.setattr(runtime, "await_running_pes", await_running_pes)
+    monkeypatch.setattr(api, "reset_unit", begin)
     begun: list[str] = []
     record = BackgroundCall(lambda: controls.record_reset(failure("region-0")))
     try:

@@ -15,7 +15,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.cli.specs import KEYED
@@ -40,7 +40,7 @@ def stopped(home: Home, tmp_path: Path) -> Home:
     spec.unlink()
     home.logs("app").mkdir(parents=True)
     (home.logs("app") / "pe-0.log").write_text("line\n")
-    cancel(Catalog(home), "app", 0.0)
+    cancel_application(Catalog(home), "app", 0.0)
     return home
 
 
@@ -107,7 +107,7 @@ def test_readers_of_its_streams_are_named(tmp_path: Path, monkeypatch: pytest.Mo
     writer = exporter(tmp_path, 40, streamId="s")
     importer(tmp_path, application="exporter", streamId="s")
     run_until_idle(writer)
-    cancel(writer.catalog, "exporter", 0.0)
+    cancel_application(writer.catalog, "exporter", 0.0)
     (reader,) = answered(capsys, "exporter", "--dry-run")["readers"]
     assert (reader["application"], reader["tuples"]) == ("importer", 40)
     assert main(["remove", "exporter", "--yes"]) == 0

@@ -229,7 +229,7 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     monkeypatch.setattr(api, "bring_up", lambda *_, **__: BroughtUp())
     monkeypatch.setattr(bringing_up.Start, "_record", lambda *_: None)
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
-    monkeypatch.setattr(api, "await_running", lambda *_: None)
+    monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
     assert main(["run", spec]) == 0
 
 
@@ -278,9 +278,9 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
-    monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch_hosts", lambda *_, **__: ())
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
-    monkeypatch.setattr(api, "await_running", lambda *_: None)
+    monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
 
 
 @pytest.mark.slow

@@ -185,7 +185,7 @@ def test_a_reset_arrives(seen: Seen, application: Deployed):
 
 
 def test_a_region_is_reset_from_the_page(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch_hosts", lambda *_, **__: ())
     with served(SnapshotReader(Deployed(tmp_path).home), actions=True) as acting:
         seen = Seen(browser)
         page = seen.open(acting)

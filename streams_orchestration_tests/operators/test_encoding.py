@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.encoding import encoded, forget, remember
+from streams_orchestration.operators.encoding import encoded, forget_encodings, remember
 from streams_orchestration.operators.keys.comparison import count_keys, distinct
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", None]), max_size=12)
@@ -15,7 +15,7 @@ TEXTS = st.lists(st.sampled_from(["a", "b", "c", None]), max_size=12)
 
 @given(st.lists(TEXTS, max_size=8), st.integers(0, 3))
 def test_a_dictionary_is_that_of_the_column(columns: list[list[str | None]], start: int):
-    forget()
+    forget_encodings()
     for texts in columns * 2:
         column = pa.array(texts, pa.string())
         for part in (column, column.slice(start), column.slice(0, start), column):
@@ -25,16 +25,16 @@ def test_a_dictionary_is_that_of_the_column(columns: list[list[str | None]], sta
 
 
 def test_it_is_found_once_for_all_who_look_at_the_column():
-    forget()
+    forget_encodings()
     batch = pa.RecordBatch.from_pydict({"a": ["x", "y"] * 10})
     assert encoded(batch.column("a")) is encoded(batch.select(["a"]).column(0))
-    forget()
+    forget_encodings()
     assert encoded(batch.column("a")) is encoded(batch.column("a"))
 
 
 @pytest.mark.parametrize("values", [["p", "q"], ["p", "p"], ["p", None], [None, None]])
 def test_a_remembered_encoding_gives_the_same_keys_as_a_computed_one(values: list[str | None]):
-    forget()
+    forget_encodings()
     indices, dictionary = pa.array([0, 1, 1, 0], pa.int32()), pa.array(values, pa.string())
     column = dictionary.take(indices)
     expected = [part.tolist() for part in distinct([pa.array(column.to_pylist(), pa.string())], 4)]

@@ -162,27 +162,27 @@ class Runtime(SimpleNamespace):
             raise NotDeployedError(wanted.name, (), catalog.home.root)
         return self.redeployment
 
-    def launch(self, catalog: Catalog, application: str, *, asked_at: float | None) -> tuple[str, ...]:
-        self._called("launch", application)
+    def launch_hosts(self, catalog: Catalog, application: str, *, asked_at: float | None) -> tuple[str, ...]:
+        self._called("launch_hosts", application)
         return ("host 0, pid 4711",)
 
-    def await_running(
+    def await_running_pes(
         self, catalog: Catalog, application: str, timeout: float, unit: str | None = None, failed: int | None = None
     ) -> Any:
-        self._called("await_running", application, timeout, unit, failed)
+        self._called("await_running_pes", application, timeout, unit, failed)
         return self.status
 
-    def cancel(self, catalog: Catalog, application: str, timeout: float) -> Any:
-        self._called("cancel", application, timeout)
+    def cancel_application(self, catalog: Catalog, application: str, timeout: float) -> Any:
+        self._called("cancel_application", application, timeout)
         return self.status
 
     def stop_orphans(self, catalog: Catalog, application: str) -> tuple[str, ...]:
         return self.orphans
 
-    def reset(
+    def reset_unit(
         self, home: Home, application: str, unit: str, *, generation: int | None = None, force: bool = False
     ) -> int:
-        self._called("reset", application, unit, generation, force)
+        self._called("reset_unit", application, unit, generation, force)
         return self.generation
 
     def read_status(self, home: Home, application: str) -> Any:

@@ -55,8 +55,12 @@ def test_the_job_is_bounded_run_and_ends(defs: dg.Definitions, runtime: Runtime,
     runtime.status = UNDER_WAY
     looks += [UNDER_WAY, TAKEN]
     assert run(defs).success
-    names = [name for name in runtime.names if name in ("take what is there", "launch", "cancel", "reset")]
-    assert names == ["take what is there", "launch", "cancel"]
+    names = [
+        name
+        for name in runtime.names
+        if name in ("take what is there", "launch_hosts", "cancel_application", "reset_unit")
+    ]
+    assert names == ["take what is there", "launch_hosts", "cancel_application"]
 
 
 def test_a_unit_that_fails_during_the_run_is_reset(
@@ -67,7 +71,7 @@ def test_a_unit_that_fails_during_the_run_is_reset(
     later = iter(range(100))
     monkeypatch.setattr(api, "now", lambda: NOW + next(later))
     assert run(defs).success
-    assert ("reset", "demo", "region-0", 1, False) in runtime.calls
+    assert ("reset_unit", "demo", "region-0", 1, False) in runtime.calls
 
 
 def test_a_unit_that_is_reset_no_more_stops_it_with_the_reason(
@@ -78,7 +82,7 @@ def test_a_unit_that_is_reset_no_more_stops_it_with_the_reason(
     text = failure(run(defs))
     assert "demo was stopped: region-0: " in text
     assert "out of order" in text
-    assert "cancel" in runtime.names
+    assert "cancel_application" in runtime.names
 
 
 def test_a_run_that_takes_too_long_or_is_stopped_by_another_one_says_so(

@@ -155,7 +155,7 @@ def test_the_job_and_the_selection_run_the_application(
         job = dg.define_asset_job("materialize", chosen)
         with_job = dg.Definitions.merge(defs, dg.Definitions(jobs=[job]))
         assert with_job.resolve_job_def("materialize").execute_in_process(instance=instance).success
-    assert runtime.names[:3] == ["replace", "launch", "await_running"]
+    assert runtime.names[:3] == ["replace", "launch_hosts", "await_running_pes"]
 
 
 def test_the_tests_of_the_page_pass(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -42,7 +42,7 @@ def test_materializing_it_deploys_what_is_compiled(defs: dg.Definitions, runtime
     with dg.DagsterInstance.ephemeral() as instance:
         assert defs.resolve_job_def("demo__compile").execute_in_process(instance=instance).success
         assert materialize(defs, instance, DEPLOYMENT).success
-        assert runtime.names[:3] == ["replace", "launch", "await_running"]
+        assert runtime.names[:3] == ["replace", "launch_hosts", "await_running_pes"]
         assert materializations(instance) == 1
         event = last_materialization(instance, DEPLOYMENT)
     assert event is not None
@@ -90,7 +90,7 @@ def test_a_run_that_is_ended_says_that_the_application_goes_on(
     def interrupted(*_: Any) -> None:
         raise dg.DagsterExecutionInterruptedError
 
-    monkeypatch.setattr(runtime, "await_running", interrupted)
+    monkeypatch.setattr(runtime, "await_running_pes", interrupted)
     with dg.DagsterInstance.ephemeral() as instance:
         assert defs.resolve_job_def("demo__compile").execute_in_process(instance=instance).success
         with pytest.raises(dg.DagsterExecutionInterruptedError):
@@ -130,7 +130,7 @@ def at(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_run_goes_on_from_the_step_that_failed(at: Path, runtime: Runtime):
-    runtime.refused, runtime.error = "launch", dg.Failure("no process could be started")
+    runtime.refused, runtime.error = "launch_hosts", dg.Failure("no process could be started")
     with dg.instance_for_test() as instance:
         first = dg.execute_job(dg.reconstructable(redeploying), instance=instance)
         assert not first.success
@@ -138,7 +138,7 @@ def test_a_run_goes_on_from_the_step_that_failed(at: Path, runtime: Runtime):
         runtime.calls.clear()
         rest = dg.ReexecutionOptions.from_failure(first.run_id, instance)
         assert dg.execute_job(dg.reconstructable(redeploying), instance=instance, reexecution_options=rest).success
-        assert runtime.names[:2] == ["launch", "await_running"], "what was written is not written again"
+        assert runtime.names[:2] == ["launch_hosts", "await_running_pes"], "what was written is not written again"
         assert materializations(instance) == 1
 
 
@@ -162,4 +162,4 @@ def test_a_run_with_a_container_of_its_own_starts_hosts_by_agents_only(
             said = str(failure.step_failure_data.user_failure_data)
             assert "no host of demo is started: with the run launcher PodLauncher" in said
             assert "Keep `streams agent` running" in said
-            assert not {"launch", "reset"} & set(runtime.names)
+            assert not {"launch_hosts", "reset_unit"} & set(runtime.names)

@@ -56,7 +56,7 @@ def test_deploying_writes_launches_and_waits(defs: dg.Definitions, runtime: Runt
     run(defs, "demo__compile")
     result = run(defs, "demo__deploy", step("write_wanted_state", fresh=True))
     assert runtime.calls[0] == ("start over", "demo")
-    assert runtime.names == ["start over", "launch", "await_running", *CHECKED]
+    assert runtime.names == ["start over", "launch_hosts", "await_running_pes", *CHECKED]
     parts = {"demo/pes/pe_0", "demo/pes/pe_1", "demo/streams/Numbers", "demo/sinks/Results"}
     assert recorded(result) == {"demo/deployment", *parts}
 
@@ -153,7 +153,7 @@ def test_redeploying_compiles_first_in_the_same_run_and_keeps_the_options(spec: 
     assert runs == ["demo__compile", "demo__redeploy"]
     assert store.compilation("demo").options.submission == {"width": "3"}
     assert store.compilation("demo").logical.operators[0].parameters == {"iterations": 2000}
-    assert runtime.names == ["replace", "launch", "await_running", *CHECKED]
+    assert runtime.names == ["replace", "launch_hosts", "await_running_pes", *CHECKED]
 
 
 def test_a_redeploy_keeps_the_options_of_what_is_deployed_and_takes_those_that_are_set(
@@ -198,7 +198,7 @@ def test_a_spec_that_does_not_compile_is_not_deployed(spec: Path, home: Home, ru
 def test_cancelling_stops_and_records(defs: dg.Definitions, runtime: Runtime):
     runtime.status = running(state="STOPPED")
     result = run(defs, "demo__cancel", {"ops": {"stop_hosts": {"config": {"timeout": 5.0}}}})
-    assert runtime.calls == [("cancel", "demo", 5.0), ("read_status", "demo")]
+    assert runtime.calls == [("cancel_application", "demo", 5.0), ("read_status", "demo")]
     assert "demo/deployment" in reported(result)
 
 
@@ -206,10 +206,10 @@ def test_resetting_resets_waits_and_records(defs: dg.Definitions, runtime: Runti
     runtime.status = failed(running())
     runtime.generation = 2
     result = run(defs, "demo__reset", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
-    assert ("reset", "demo", "region-0", 1, False) in runtime.calls
-    assert [name for name in runtime.names if name != "read_status"] == ["reset", "await_running"]
+    assert ("reset_unit", "demo", "region-0", 1, False) in runtime.calls
+    assert [name for name in runtime.names if name != "read_status"] == ["reset_unit", "await_running_pes"]
     assert steps(result, "STEP_SUCCESS") == ["claim", "await_unit", "record"]
-    assert runtime.calls[runtime.names.index("await_running")][3:] == ("region-0", 1)
+    assert runtime.calls[runtime.names.index("await_running_pes")][3:] == ("region-0", 1)
 
 
 UNIT = running().units[0]
@@ -256,7 +256,7 @@ def test_a_unit_that_does_not_come_back_fails_the_run(
         raise HostLaunchError(message)
 
     runtime.status = failed(running())
-    monkeypatch.setattr(runtime, "await_running", gone)
+    monkeypatch.setattr(runtime, "await_running_pes", gone)
     with pytest.raises(HostLaunchError):
         run(defs, "demo__reset", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
 
@@ -271,7 +271,7 @@ def test_a_unit_whose_host_is_found_to_be_gone_is_reset_once_more(
 ):
     failure = UnitFailure("demo", "region-0", 2, 1, 5, "host 0 gave no heartbeat for 21 s", Path("host-0.log"))
     errors = [FailedAgainError(replace(failure, **facts))]
-    wait = runtime.await_running
+    wait = runtime.await_running_pes
 
     def gone(*arguments: Any) -> Any:
         if errors:
@@ -279,24 +279,26 @@ def test_a_unit_whose_host_is_found_to_be_gone_is_reset_once_more(
         return wait(*arguments)
 
     runtime.status = failed(running())
-    monkeypatch.setattr(runtime, "await_running", gone)
+    monkeypatch.setattr(runtime, "await_running_pes", gone)
     config = {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}}
     with nullcontext() if len(resets) > 1 else pytest.raises(FailedAgainError):
         run(defs, "demo__reset", config)
-    assert [call[3] for call in runtime.calls if call[0] == "reset"] == resets
+    assert [call[3] for call in runtime.calls if call[0] == "reset_unit"] == resets
 
 
 def test_a_reset_without_a_unit_is_of_all_that_have_failed(defs: dg.Definitions, runtime: Runtime):
     runtime.status = failed(running())
     run(defs, "demo__reset")
-    assert [call for call in runtime.calls if call[0] == "reset"] == [("reset", "demo", "region-0", None, False)]
+    assert [call for call in runtime.calls if call[0] == "reset_unit"] == [
+        ("reset_unit", "demo", "region-0", None, False)
+    ]
 
 
 def test_a_reset_without_a_unit_and_without_a_failure_names_the_units(defs: dg.Definitions, runtime: Runtime):
     runtime.status = running(state="STOPPED")
     with pytest.raises(dg.Failure, match=r"nothing has failed\. .*`unit`: region-0\."):
         run(defs, "demo__reset")
-    assert "reset" not in runtime.names
+    assert "reset_unit" not in runtime.names
 
 
 def test_a_reset_shows_the_timeline_and_does_not_count_as_progress(defs: dg.Definitions, runtime: Runtime):
@@ -325,7 +327,7 @@ def test_a_busy_catalog_is_tried_again_but_nothing_else(
         runtime.calls.clear()
         with pytest.raises(raised, match=message):
             run(defs, "demo__reset", config)
-        assert runtime.names == ["reset"] * tries
+        assert runtime.names == ["reset_unit"] * tries
 
 
 def test_a_reset_looks_for_machines_only_from_a_container_and_tries_again_while_the_catalog_is_away(
@@ -335,7 +337,7 @@ def test_a_reset_looks_for_machines_only_from_a_container_and_tries_again_while_
     outages: list[Exception] = []
 
     def read_machines(_: Home) -> tuple[str, ...]:
-        if "reset" in runtime.names:  # for the record
+        if "reset_unit" in runtime.names:  # for the record
             return ()
         runtime.calls.append(("read_machines",))
         if outages:
@@ -352,7 +354,7 @@ def test_a_reset_looks_for_machines_only_from_a_container_and_tries_again_while_
     runtime.calls.clear()
     outages += [CatalogUnavailableError("locked"), CatalogUnavailableError("locked")]
     assert run(defs, "demo__reset", config).success
-    assert runtime.names[:4] == ["read_machines"] * 3 + ["reset"]
+    assert runtime.names[:4] == ["read_machines"] * 3 + ["reset_unit"]
 
 
 def test_steps_of_a_deployment_are_tried_again_when_the_catalog_is_away(
@@ -362,7 +364,7 @@ def test_steps_of_a_deployment_are_tried_again_when_the_catalog_is_away(
     runtime.error = CatalogUnavailableError("away")
     with pytest.raises(dg.DagsterError, match="CatalogUnavailableError: away"):
         run(defs, "demo__cancel", {"ops": {"stop_hosts": {"config": {"timeout": 5.0}}}})
-    assert runtime.names == ["cancel"] * 3
+    assert runtime.names == ["cancel_application"] * 3
 
 
 @pytest.mark.parametrize(
@@ -382,11 +384,11 @@ def test_a_reset_whose_commit_is_in_doubt_is_repeated_only_if_that_cannot_make_t
 ):
     monkeypatch.setattr(op_parts, "STEP_RETRY_SECONDS", 0.01)
     runtime.status = running()
-    runtime.refused = "reset"
+    runtime.refused = "reset_unit"
     runtime.error = CommitUnknownError("there", "the connection is gone")
     with pytest.raises(raised, match="the connection is gone"):
         run(defs, "demo__reset", {"ops": {"claim": {"config": config}}})
-    assert runtime.names.count("reset") == tries
+    assert runtime.names.count("reset_unit") == tries
 
 
 def test_jobs_run_in_one_process_and_end(defs: dg.Definitions):

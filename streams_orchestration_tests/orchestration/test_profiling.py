@@ -187,8 +187,8 @@ def test_a_decision_is_compiled_deployed_and_compared_with_what_is_measured_then
         assert run(defs, "demo__decouple", APPLY, instance=instance).success
     assert [name for name in runtime.names if name not in ("read_status", "check_cut_files")] == [
         "start over",
-        "launch",
-        "await_running",
+        "launch_hosts",
+        "await_running_pes",
     ]
     measured["deployed"] = applied = store.compilation("demo")
     assert [len(pe.operators) for pe in applied.fusion.pes] == [2, 1]
@@ -230,7 +230,7 @@ def test_a_decision_is_applied_with_the_state_kept(
     runtime.calls.clear()
     result = run(defs, "demo__decouple")
     names = [name for name in runtime.names if name not in ("read_status", "check_cut_files")]
-    assert names == ["replace", "launch", "await_running"]
+    assert names == ["replace", "launch_hosts", "await_running_pes"]
     step_key = "demo__deployment.write_wanted_state"
     outputs = [e.step_output_data for e in result.all_events if e.is_successful_output and e.step_key == step_key]
     assert outputs[0].metadata["streams/verdict"].value == "kept: All state is kept."

@@ -22,7 +22,7 @@ from streams_orchestration.runtime import api, bringing_up, reverting
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
-from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.errors import CatalogError, RedeployRefusedError, RevertedError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
@@ -127,7 +127,7 @@ def test_a_refusal_fails_the_run_with_reason_and_remedy(
         assert run.tags["streams/verdict"] == "refused"
     assert not check.passed
     assert check.severity is dg.AssetCheckSeverity.ERROR
-    assert "launch" not in runtime.names, "what runs is not touched"
+    assert "launch_hosts" not in runtime.names, "what runs is not touched"
 
 
 @pytest.mark.slow
@@ -153,7 +153,7 @@ def test_a_run_whose_plan_was_taken_back_fails_and_says_why(
         f"{cause}" in (data.description or "")
     )
     assert data.metadata["streams/reverted"].value == cause
-    assert "launch" not in runtime.names, "what runs is not touched"
+    assert "launch_hosts" not in runtime.names, "what runs is not touched"
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ def test_no_error_of_an_op_sends_control_characters_to_a_terminal(
         message = "PE 0 failed: boom \x1b]52;c;ZXZpbA==\x07\x9b2J\u202e"
         raise StreamsRuntimeError(message)
 
-    for name in ("write_wanted", "cancel", "reset", "read_status"):
+    for name in ("write_wanted", "cancel_application", "reset_unit", "read_status"):
         monkeypatch.setattr(runtime, name, fail)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def(job).execute_in_process(instance=instance, raise_on_error=False)
@@ -282,7 +282,7 @@ def test_the_schedule_requests_a_run_when_the_plan_is_another_one(spec: Path, ho
 def test_the_schedule_leaves_what_was_never_deployed_or_was_stopped(spec: Path, home: Home):
     assert "demo is not deployed" in (tick(spec, home) or "")
     deploy(home, deployable(compile_spec(spec)))
-    cancel(Catalog(home), "demo", 1.0)
+    cancel_application(Catalog(home), "demo", 1.0)
     edit(spec, "width: 2", "width: 3")
     assert "demo is STOPPED" in (tick(spec, home) or "")
 
@@ -291,7 +291,7 @@ def test_the_schedule_leaves_what_was_never_deployed_or_was_stopped(spec: Path, 
 def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_another_one(
     spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(trial_supervision, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(trial_supervision, "launch_hosts", lambda *_, **__: ())
     deploy(home, deployable(compile_spec(spec)))
     edit(spec, "width: 2", "width: 3")
     locked.begin_redeploy(home, deployable(compile_spec(spec)))
@@ -314,9 +314,9 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
 @pytest.mark.parametrize("trial", ["OPEN", "PASSED"])
 def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch, trial: str):
     for where in (trial_supervision, reverting, bringing_up):
-        monkeypatch.setattr(where, "launch", lambda *_, **__: ())
-    monkeypatch.setattr(api, "launch", lambda *_, **__: ())
-    monkeypatch.setattr(api, "await_running", lambda *_: None)
+        monkeypatch.setattr(where, "launch_hosts", lambda *_, **__: ())
+    monkeypatch.setattr(api, "launch_hosts", lambda *_, **__: ())
+    monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
     first = deployable(compile_spec(spec))
     deploy(home, first)
     edit(spec, "width: 2", "width: 3")
@@ -352,8 +352,8 @@ def test_a_run_whose_state_no_plan_takes_over_allows_no_loss_of_it(
 
 @pytest.mark.slow
 def test_a_run_begins_where_a_savepoint_was_taken(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(api, "launch", lambda *_, **__: ())
-    monkeypatch.setattr(api, "await_running", lambda *_: None)
+    monkeypatch.setattr(api, "launch_hosts", lambda *_, **__: ())
+    monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
     deploy(home, deployable(compile_spec(spec)))
     create_savepoint(home, "demo", "noon")
     forget(home, deployable(compile_spec(spec)))

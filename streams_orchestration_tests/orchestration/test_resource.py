@@ -64,7 +64,7 @@ def test_applications_of_two_homes_are_merged_and_reset_each_in_its_own(
         return 2
 
     runtime.status = failed(running())
-    monkeypatch.setattr(runtime, "reset", reset)
+    monkeypatch.setattr(runtime, "reset_unit", reset)
     parts = [build_application_definitions(spec, tmp_path / spec.stem) for spec in specs(tmp_path, "one", "two")]
     defs = dg.Definitions.merge(*parts, users())
     dg.Definitions.validate_loadable(defs)

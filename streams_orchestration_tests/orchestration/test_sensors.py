@@ -101,7 +101,7 @@ def test_it_skips_what_is_not_deployed(daemon: Daemon, runtime: Runtime):
 def test_a_failure_is_reset_in_the_tick_and_one_run_sees_to_the_rest(daemon: Daemon, runtime: Runtime):
     runtime.status = failed(running())
     (request,) = daemon.tick().run_requests
-    assert ("reset", "demo", "region-0", 1, False) in runtime.calls
+    assert ("reset_unit", "demo", "region-0", 1, False) in runtime.calls
     assert request.run_key == "demo:first:region-0:1:0"
     assert (request.job_name, request.tags["streams/region"]) == ("demo__reset", "demo/region-0")
     assert not daemon.tick().run_requests
@@ -117,7 +117,7 @@ def test_a_deployed_application_is_reset_without_its_spec(tmp_path: Path, home: 
         daemon = Daemon(build_definitions(tmp_path / "none", home), instance)
         runtime.status = failed(running())
         (request,) = daemon.tick().run_requests
-        assert ("reset", "demo", "region-0", 1, False) in runtime.calls
+        assert ("reset_unit", "demo", "region-0", 1, False) in runtime.calls
         assert request.job_name == "reset"
         assert not daemon.tick().run_requests
         runtime.status = running(units=(replace(running().units[0], generation=2),))
@@ -135,7 +135,7 @@ def test_no_run_is_added_while_one_is_queued_and_the_next_failure_has_its_own_th
     queued = daemon.queue(first)
     runtime.status = failed(running(), generation=2, attempts=1)
     tick = daemon.tick()
-    assert ("reset", "demo", "region-0", 2, False) in runtime.calls, "its reset begins all the same"
+    assert ("reset_unit", "demo", "region-0", 2, False) in runtime.calls, "its reset begins all the same"
     assert not tick.run_requests
     assert f"is being reset by run {queued}" in tick.skip_message
     daemon.instance.delete_run(queued)
@@ -168,14 +168,14 @@ def test_a_failure_late_in_a_tick_is_reset_at_once_and_recorded_by_the_next_tick
     with monkeypatch.context() as patch:
         patch.setattr(sensors, "RECORD_SHARE", 0.0)
         late = daemon.tick()
-    assert "reset" in runtime.names
+    assert "reset_unit" in runtime.names
     assert (late.run_requests, late.asset_events) == ([], [])
     assert late.skip_message == "demo: the reset of region-0 has begun; the next tick requests its run"
     runtime.calls.clear()
     after = daemon.tick()
     assert [request.job_name for request in after.run_requests] == ["demo__reset"]
     assert after.asset_events
-    assert "reset" not in runtime.names
+    assert "reset_unit" not in runtime.names
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_reset_that_it_cannot_begin_is_left_to_the_run(
         raise HostLaunchError(message)
 
     runtime.status = failed(running())
-    monkeypatch.setattr(runtime, "reset", refuse)
+    monkeypatch.setattr(runtime, "reset_unit", refuse)
     assert daemon.tick().run_requests
 
 

@@ -145,7 +145,7 @@ def test_checks_stand_soon_after_a_run_beside_which_the_sensor_has_recorded_some
         return deployed.status
 
     deployed.look()
-    monkeypatch.setattr(deployed.runtime, "await_running", awaited)
+    monkeypatch.setattr(deployed.runtime, "await_running_pes", awaited)
     deployed.status = deployed.runtime.status = running(fingerprint="other")
     deployed.run("demo__redeploy")
     assert deployed.not_evaluated(DEPLOYMENT) == {"cuts_are_fresh"}

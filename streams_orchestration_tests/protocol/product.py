@@ -17,7 +17,7 @@ from streams_orchestration.operators.durable_files import checksum_of
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.programs.batches import (
     BatchPlan,
@@ -117,7 +117,7 @@ class Product:
             working = min(self._working(unit), default=None)
             with self.catalog.write() as connection:
                 connection.execute(update(p).where(p.c.id == working).values(outside=cause == OUTSIDE, **failed))
-        reset(self.home, self.name, name, force=True)
+        reset_unit(self.home, self.name, name, force=True)
         with self.catalog.write() as connection:
             connection.execute(update(p).where(p.c.state == "FAILED").values(state="RUNNING", error=None))
         self.report_running()

@@ -39,7 +39,7 @@ REVERTS = (0.1, 0.5)
 
 @pytest.fixture(autouse=True)
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch_hosts", lambda *_, **__: ())
 
 
 @pytest.fixture(autouse=True)

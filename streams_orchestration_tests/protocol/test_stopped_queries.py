@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration_tests.protocol.committing import QUERY, SOURCE, committed
 from streams_orchestration_tests.protocol.product import Product
 from streams_orchestration_tests.protocol.steps import Protocol
@@ -27,7 +27,7 @@ def test_only_where_a_query_stands_within_an_epoch_its_region_goes_back_to_the_c
     for pe in (SOURCE, QUERY):
         world = committed(product, world, pe)
     assert [world.pes[pe].batch for pe in (SOURCE, QUERY)] == [0, 0]
-    cancel(product.catalog, product.name, 0.0)
+    cancel_application(product.catalog, product.name, 0.0)
     deploy(product.home, deployable(protocol.topology.compilation), asks_spark=False)
     u = tables.unit
     with product.catalog.read() as connection:

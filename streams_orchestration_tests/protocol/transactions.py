@@ -96,7 +96,7 @@ def counted(setting: Setting, before: Resets, cause: str) -> Resets:
 
 
 def reset(setting: Setting, world: World, number: int, cause: int = 0) -> World:
-    """`reset.reset`; what is in flight goes on to be, without knowing of it."""
+    """`reset.reset_unit`; what is in flight goes on to be, without knowing of it."""
     t, unit = setting.topology, world.units[number]
     pes, streams, files = list(world.pes), list(world.streams), list(world.files)
     boundaries, flights = list(world.boundaries), list(world.flights)
@@ -128,7 +128,7 @@ def reset(setting: Setting, world: World, number: int, cause: int = 0) -> World:
 
 
 def new_host(setting: Setting, world: World, pe: int) -> World:
-    """`control.launch` of a host that was taken for dead; the new one sweeps what no commit names."""
+    """`control.launch_hosts` of a host that was taken for dead; the new one sweeps what no commit names."""
     number = setting.topology.unit_of[pe]
     members = setting.topology.members[number]
     if setting.starts_at_boundary and any(is_between(setting.topology, world, each) for each in members):

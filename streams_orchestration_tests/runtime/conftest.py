@@ -98,7 +98,7 @@ def no_real_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reset starts none; the tests step the PEs themselves."""
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch_hosts", lambda *_, **__: ())
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -33,6 +33,6 @@ def happens(local: LocalApplication, event: str, number: int) -> None:
                 answers = local.execute(program, plan)
                 if number % 2:
                     commit_batch(local.catalog, program, plan, answers, 0.0)
-            reset(local.home, local.name, program.unit, force=True)
+            reset_unit(local.home, local.name, program.unit, force=True)
         case _:
-            reset(local.home, local.name, sorted(local.units)[number % len(local.units)], force=True)
+            reset_unit(local.home, local.name, sorted(local.units)[number % len(local.units)], force=True)

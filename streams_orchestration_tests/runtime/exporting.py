@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
@@ -125,7 +125,7 @@ def happen(both: list[LocalApplication], events: list[tuple[str, int, int]]) -> 
             case "trigger":
                 application.trigger()
             case "reset":
-                reset(application.home, application.name, program.unit, force=True)
+                reset_unit(application.home, application.name, program.unit, force=True)
             case _:
                 collect_garbage(application.catalog, application.name, application.programs)
     run_until_idle(*both)

@@ -47,7 +47,7 @@ def write_wanted(home: Home, wanted: Deployable, request: Request = GO_ON) -> Br
 
 def forget(home: Home, wanted: Deployable) -> None:
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
-        dropping.forget(open_application(home, lock, wanted), wanted.plan.programs)
+        dropping.drop_application(open_application(home, lock, wanted), wanted.plan.programs)
 
 
 def create_savepoint(home: Home, application: str, name: str | None = None, **options: Any) -> Created:

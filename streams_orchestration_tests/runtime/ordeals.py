@@ -11,7 +11,7 @@ import pytest
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.errors import OutputError, StaleGenerationError
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
@@ -73,7 +73,7 @@ class Ordeal:
 
     def reset(self, number: int) -> None:
         units = sorted(self.local.units)
-        reset(self.local.home, self.local.name, units[number % len(units)], force=True)
+        reset_unit(self.local.home, self.local.name, units[number % len(units)], force=True)
 
     def trigger(self, _number: int) -> None:
         self.local.trigger()

@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import control
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.observing.reading import read_status
@@ -72,7 +72,7 @@ class Running:
         self.local = LocalApplication(self.home, totals(file, fusion="manual", pes=3), 5)
         self.catalog, self.name, self.unit_name = self.local.catalog, self.local.name, unit
         self.hosts = hosts
-        control.launch(self.catalog, self.name)
+        control.launch_hosts(self.catalog, self.name)
         self.come_up()
 
     @property
@@ -117,7 +117,7 @@ class Running:
         """Look once, and reset what fails."""
         observe(self.catalog, self.name)
         if (failure := self.failure) is not None and not failure.exhausted:
-            reset(self.home, self.name, self.unit_name, generation=failure.generation)
+            reset_unit(self.home, self.name, self.unit_name, generation=failure.generation)
 
     def expire(self) -> None:
         """Let the running timer expire."""

@@ -16,7 +16,7 @@ from streams_orchestration import world
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.watermarks import IDLE
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import sink
@@ -100,7 +100,7 @@ def test_every_replay_shows_a_tuple_the_same_watermark(events: list[Any], lag: i
                 case ("trigger", _):
                     local.trigger()
                 case ("reset", _):
-                    reset(local.home, local.name, local.units[0], force=True)
+                    reset_unit(local.home, local.name, local.units[0], force=True)
                 case ("redeploy", _):
                     longer = not longer
                     redeploy(local, plan(file, longer=longer, pes=pes, **given_))

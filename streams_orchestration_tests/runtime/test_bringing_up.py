@@ -17,7 +17,7 @@ from streams_orchestration.runtime import bringing_up
 from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import opening
-from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.requests import FromSavepoint, GoOn, Redeploy, Request, StartOver
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
@@ -58,7 +58,7 @@ def test_an_application_that_was_never_deployed_starts_from_nothing(
 def test_the_same_plan_goes_on_and_so_it_may_be_repeated(home: Home, plan: Callable[[int], PlannedCompilation]) -> None:
     write_wanted(home, deployable(plan(1)))
     began = life(home, plan(1))
-    cancel(Catalog(home), plan(1).logical.application)
+    cancel_application(Catalog(home), plan(1).logical.application)
     for _ in range(2):
         assert write_wanted(home, deployable(plan(1))) == BroughtUp()
         assert read_status(home, plan(1).logical.application).state == "RUNNING"
@@ -78,7 +78,7 @@ def test_the_plan_that_is_deployed_already_replaces_nothing(
     home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
     write_wanted(home, deployable(plan(1)))
-    cancel(Catalog(home), plan(1).logical.application)
+    cancel_application(Catalog(home), plan(1).logical.application)
     redeployment = write_wanted(home, deployable(plan(1)), Redeploy()).redeployment
     assert redeployment is not None
     assert redeployment.verdict == "unchanged"
@@ -98,7 +98,7 @@ def test_a_savepoint_is_where_it_begins_if_nothing_is_deployed_or_that_is_droppe
 ) -> None:
     wanted = deployable(plan(1))
     write_wanted(home, wanted)
-    cancel(Catalog(home), wanted.name)
+    cancel_application(Catalog(home), wanted.name)
     create_savepoint(home, wanted.name, "noon")
     with pytest.raises(SavepointError, match="is deployed and would continue from its last complete epoch"):
         write_wanted(home, wanted, FromSavepoint("noon"))
@@ -115,7 +115,7 @@ def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
     clone = replace(own, logical=replace(own.logical, application="clone"), options=Options(name="clone"))
     for each in (own, compile_again(clone)):
         write_wanted(home, deployable(each))
-        cancel(Catalog(home), each.logical.application)
+        cancel_application(Catalog(home), each.logical.application)
         create_savepoint(home, each.logical.application, "noon")
     for each in (own, compile_again(clone)):
         restored = write_wanted(home, deployable(each), FromSavepoint("noon", fresh=True)).restored
@@ -163,7 +163,7 @@ def test_an_application_that_cannot_run_here_is_refused_before_the_deployed_one_
 
     write_wanted(home, deployable(plan("plain")))
     before = read_status(home, "app")
-    cancel(Catalog(home), "app")
+    cancel_application(Catalog(home), "app")
     create_savepoint(home, "app", "noon")
     with pytest.raises(NotDeployableError, match=r"app is not started: .*NO_PATH"):
         write_wanted(home, deployable(plan("${env:NO_PATH}")), request_)

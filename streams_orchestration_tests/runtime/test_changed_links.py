@@ -16,8 +16,8 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
 from streams_orchestration.model.spl_options import SplOptions, spl_options
-from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.control import cancel_application
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
 from streams_orchestration.runtime.redeployment.trial_supervision import revert_open
@@ -137,14 +137,14 @@ def test_a_stream_that_is_offered_in_turns_is_taken_once_whatever_fails(events: 
                 case "step":
                     application.step(program)
                 case "reset":
-                    reset(application.home, name, program.unit, force=True)
+                    reset_unit(application.home, name, program.unit, force=True)
                 case "collect":
                     collect_garbage(application.catalog, name, application.programs)
                 case "commit late":
                     if (plan := application.plan(program)) is not None:
                         commit_batch(application.catalog, program, plan, application.execute(program, plan), 0.0)
                 case _:
-                    cancel(application.catalog, name)
+                    cancel_application(application.catalog, name)
                     apps[name] = started(Path(directory), texts[name], name)
         run_until_idle(*apps.values())
         taken = {name: [int(line) for line in lines(apps[name], "kept.csv")] for name in ("zero", "one")}
@@ -178,7 +178,7 @@ def test_changes_stay_when_the_application_goes_on(tmp_path: Path):
     changing = started(tmp_path, CHANGING, "changing")
     while changing.step(changing.programs[0]):
         pass
-    cancel(changing.catalog, "changing")
+    cancel_application(changing.catalog, "changing")
     changing = started(tmp_path, CHANGING, "changing")
     run_until_idle(started(tmp_path, ROWS % 12, "rows"), changing)
     assert [int(line.split(",")[0]) for line in lines(changing, "told.csv") if line.split(",")[1] == "9"] == [

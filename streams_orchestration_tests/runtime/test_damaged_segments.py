@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import expected_totals, published, rows, totals, write_rows
 from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
@@ -55,6 +55,6 @@ def test_the_consumer_names_it_and_a_reset_of_the_region_writes_it_anew(local: L
     (error,) = [result.error for result in local.execute(consumer, plan) if result.error]
     assert f"stream {stream}: the segment {path} {message}" in error
     assert "A reset of the region" in error
-    reset(local.home, local.name, "region-0")
+    reset_unit(local.home, local.name, "region-0")
     local.run()
     assert published(local.published("Out")) == expected_totals(rows(COUNT))

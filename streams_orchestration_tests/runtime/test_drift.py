@@ -11,7 +11,7 @@ import pytest
 from streams_orchestration import world
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
 from streams_orchestration.runtime.hosts.planner_notifier import units_awaited_by
 from streams_orchestration.runtime.queries.views import read_view
@@ -197,7 +197,7 @@ def test_a_reset_takes_the_watermarks_of_sources_back(tmp_path: Path, pes: int):
     run.settle()
     before = run.read("Left")
     assert before in tuples_up_to(290 + DRIFT)
-    reset(run.local.home, run.local.name, run.local.units[0], force=True)
+    reset_unit(run.local.home, run.local.name, run.local.units[0], force=True)
     assert run.read("Left") < before
     run.settle()
     assert run.read("Left") in tuples_up_to(290 + DRIFT)

@@ -13,7 +13,7 @@ import pytest
 from streams_orchestration import world
 from streams_orchestration.operators.kafka import reader
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
@@ -147,7 +147,7 @@ def test_a_reset_repeats_the_decision_of_a_clock_although_a_partition_is_far_ahe
     """The replay is divided into smaller batches, so the fast partition meets its limit earlier."""
     local = application(tmp_path, topic)
     after_idleness(local, topic, machine)
-    reset(local.home, local.name, local.units[0], force=True)
+    reset_unit(local.home, local.name, local.units[0], force=True)
     local.source_limit = 1
     read_until(local, 3, range(50, 51))
 

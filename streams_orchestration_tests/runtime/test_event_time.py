@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration.operators.watermarks import END
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import sink
@@ -103,7 +103,7 @@ def test_a_reset_brings_the_watermarks_back(tmp_path: Path, turns: int):
     local = LocalApplication(Home(tmp_path / "home"), in_event_time(graph, fusion="manual", pes=3), source_limit=7)
     for turn in range(turns):
         run_some(local, 1 + turn)
-        reset(local.home, local.name, local.units[0], force=True)
+        reset_unit(local.home, local.name, local.units[0], force=True)
     local.run()
     assert shown(local) == met_by(TUPLES)
 

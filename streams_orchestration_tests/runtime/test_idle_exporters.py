@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration import world
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import sink
 from streams_orchestration_tests.runtime.event_times import in_event_time, lines, through
@@ -120,7 +120,7 @@ def test_an_exporter_that_is_idle_already_holds_up_no_new_importer(
     machine.write("Busy", "3000 b 4", "11000 b 8")
     machine.turn(idle, busy, reader)
     assert panes(reader) == [(9999, "b", 4)]
-    reset(reader.home, "reader", reader.units[0], force=True)
+    reset_unit(reader.home, "reader", reader.units[0], force=True)
     machine.write("Busy", "21000 b 16")
     machine.turn(idle, busy, reader)
     assert panes(reader) == [(9999, "b", 4), (19999, "b", 8)]

@@ -12,7 +12,7 @@ import pytest
 from streams_orchestration import world
 from streams_orchestration.operators.event_time.idleness import MAX_CALL_GAP_SECONDS
 from streams_orchestration.operators.watermarks import END
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import PERIODIC, sink
@@ -68,7 +68,7 @@ class Growing:
         return [tuple(row.values()) for path in paths for row in pq.read_table(path).to_pylist()]
 
     def reset(self) -> None:
-        reset(self.local.home, self.local.name, self.local.units[0], force=True)
+        reset_unit(self.local.home, self.local.name, self.local.units[0], force=True)
 
     def decisions(self) -> int:
         views = (read_view(self.local.catalog, program) for program in self.local.programs)

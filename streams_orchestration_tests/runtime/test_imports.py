@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.completing import complete
@@ -107,7 +107,7 @@ def test_a_stopped_import_goes_on_where_it_stood(tmp_path: Path):
             application.trigger()
             for program in application.programs:
                 application.step(program)
-    cancel(reader.catalog, "importer", 0.0)
+    cancel_application(reader.catalog, "importer", 0.0)
     run_until_idle(writer)
     deploy(reader.home, deployable(reader.compilation))
     run_until_idle(reader)
@@ -148,7 +148,7 @@ def test_an_exporter_waits_for_a_slow_import_but_not_for_one_that_is_stopped(tmp
     (connection,) = read_status(writer.home, "exporter").exports[0].connections
     assert connection.waited
     assert OUTSTANDING_LIMIT <= connection.lag_segments < 2 * OUTSTANDING_LIMIT
-    cancel(reader.catalog, "importer", 0.0)
+    cancel_application(reader.catalog, "importer", 0.0)
     run_until_idle(writer)
     assert complete(writer.catalog, "exporter")
 

@@ -16,8 +16,8 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.operators.watermarks import END
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.control import cancel_application
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import PERIODIC, sink
@@ -115,7 +115,7 @@ def test_the_least_of_all_exporters_is_the_watermark_and_each_that_is_gone_holds
     run_until_idle(one, other, reader)
     assert panes(reader) == []
     assert holder(reader) == "waits for stream Rows of other"
-    cancel(other.catalog, "other", 0.0)
+    cancel_application(other.catalog, "other", 0.0)
     forget(other.home, deployable(other.compilation))
     run_until_idle(one, reader)
     assert panes(reader) == [(9999, "a", 1), (9999, "b", 4)]
@@ -201,7 +201,7 @@ def test_a_reset_of_the_importer_changes_no_pane(tmp_path: Path, consistent: boo
                 local.trigger()
             for program in local.programs:
                 local.step(program)
-        reset(reader.home, "reader", reader.units[0], force=True)
+        reset_unit(reader.home, "reader", reader.units[0], force=True)
     run_until_idle(writer, reader)
     assert panes(reader) == sorted(
         (10_000 * pane + 9_999, key, sum(i for i in range(10 * pane, 10 * pane + 10) if "ab"[i % 2] == key))

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import sink
 from streams_orchestration_tests.runtime.event_times import NONE, in_event_time, through, timed, timed_file
@@ -43,7 +43,7 @@ def shown(local: LocalApplication) -> list[tuple[Any, ...]]:
 def test_no_tuple_of_files_in_order_is_late(tmp_path: Path, source_limit: int, turns: int):
     local = LocalApplication(Home(tmp_path / "home"), compiled(tmp_path), source_limit)
     run_some(local, turns)
-    reset(local.home, local.name, local.units[0], force=True)
+    reset_unit(local.home, local.name, local.units[0], force=True)
     local.source_limit = 11
     run_some(local, turns)
     redeploy(local, compiled(tmp_path, redeployed=True))

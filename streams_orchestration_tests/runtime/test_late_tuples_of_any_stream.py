@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import sink
@@ -102,7 +102,7 @@ def test_neither_the_shape_nor_redeploys_nor_resets_decide_which_tuples_are_late
             if step.then == "redeploy":
                 redeploy(local, plan(step.shape))
             elif step.then == "reset":
-                reset(local.home, local.name, local.units[0], force=True)
+                reset_unit(local.home, local.name, local.units[0], force=True)
             local.source_limit = step.limit
         local.run()
         found = [rows_of(local, name) for name in ("Out", "TooLate")[: 1 + judge.has_late]]

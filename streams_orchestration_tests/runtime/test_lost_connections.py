@@ -19,7 +19,7 @@ from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.runtime import stepping
 from streams_orchestration.runtime.catalog import outage, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import CatalogLostError
 from streams_orchestration.runtime.programs.batches import BatchPlan
 from streams_orchestration.runtime.queries import planner as reader
@@ -63,7 +63,7 @@ STEPPED = ("commit_batch", "publish", "complete", "read_view", "observe")
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outage, "PAUSES", Pauses(0.0, 0.0))
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch_hosts", lambda *_, **__: ())
     # no epoch ends by itself, however long a run takes
     monkeypatch.setitem(applications.PERIODIC["consistent"], "period", 1e6)
 
@@ -108,7 +108,7 @@ def run(home: Home, compilation: PlannedCompilation, through: Callable[[str, Cal
         if turn % 2 == 1 and turn < 20:
             unit = sorted(local.units)[turn // 2 % len(local.units)]
             generation = read_view(local.catalog, next(p for p in local.programs if p.unit == unit)).generation
-            through("reset", lambda u=unit, g=generation: reset(home, local.name, u, generation=g, force=True))
+            through("reset", lambda u=unit, g=generation: reset_unit(home, local.name, u, generation=g, force=True))
         if turn % 2 == 0:
             through("collect", lambda: collect_garbage(local.catalog, local.name, local.programs))
         contents.append(content(home, local.name))

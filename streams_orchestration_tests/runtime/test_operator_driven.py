@@ -14,7 +14,7 @@ from streams_orchestration.compiler.deployment.recovery_units import recovery_un
 from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
 from streams_orchestration.operators.region import NotTheTriggerError, RegionRole
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import compiled, node, rows, sink, source, write_rows
@@ -65,7 +65,7 @@ def test_a_reset_replays_the_same_epochs(events: list[tuple[str, int]], tmp_path
         if action == "step":
             local.step(local.programs[number % len(local.programs)])
         else:
-            reset(local.home, local.name, "region-0", force=True)
+            reset_unit(local.home, local.name, "region-0", force=True)
     local.run()
     assert epochs(local) == [list(range(10)), list(range(10, 20)), list(range(20, 23))]
 

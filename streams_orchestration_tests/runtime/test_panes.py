@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import sink
 from streams_orchestration_tests.runtime.event_times import in_event_time, through, timed, timed_file
@@ -104,7 +104,7 @@ def test_panes_are_equal_after_resets(tmp_path: Path, merged: bool, turns: int):
     local = LocalApplication(Home(tmp_path / "home"), plan, 7)
     for turn in range(turns):
         run_some(local, 1 + turn)
-        reset(local.home, local.name, local.units[0], force=True)
+        reset_unit(local.home, local.name, local.units[0], force=True)
     local.run()
     check(local, merged=merged)
 

@@ -16,7 +16,7 @@ from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.undeliverable import Undeliverable, count_set_aside, set_aside
 from streams_orchestration.operators.standard.consumed_files import ConsumedFiles
 from streams_orchestration.operators.standard.sql_sink import SqlSink
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint
 from streams_orchestration.runtime.stepping import publish
@@ -152,7 +152,7 @@ def test_files_that_a_reset_retracted_do_not_reappear_after_a_power_loss(tmp_pat
     local.commit(boundary=True)
     local.commit()
     publish(local.catalog, local.name)
-    reset(local.home, local.name, "region-0")
+    reset_unit(local.home, local.name, "region-0")
     publish(local.catalog, local.name)
     disk.lose_power(removals=True)
     local.run()

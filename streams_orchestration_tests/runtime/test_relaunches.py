@@ -8,7 +8,7 @@ import pytest
 
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.stepping import StepError, SteppedApplication
 from streams_orchestration.runtime.storage.home import Home
 
@@ -49,7 +49,7 @@ def test_a_program_that_aborts_by_its_relaunch_count_goes_on_from_its_cut(place:
     for _ in range(2):
         with pytest.raises(StepError, match="abort"):
             stepped.run()
-        reset(stepped.home, stepped.name, unit)
+        reset_unit(stepped.home, stepped.name, unit)
         stepped.report_running()
     stepped.run()
     lines = [line for file in stepped.published("sums.csv") for line in file.read_text().splitlines()]

@@ -11,8 +11,8 @@ from sqlalchemy import select, update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.control import cancel_application
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import NotDeployableError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import process_started
@@ -103,10 +103,10 @@ def test_a_fresh_deployment_of_a_running_application_is_refused(home: Home, tmp_
 
 
 def test_a_stopped_application_is_not_reset(home: Home):
-    cancel(Catalog(home), application(home), 1.0)
+    cancel_application(Catalog(home), application(home), 1.0)
     before = read_status(home, application(home))
     with pytest.raises(StreamsRuntimeError, match="is stopped; run or deploy it again"):
-        reset(home, application(home), before.units[0].name, force=True)
+        reset_unit(home, application(home), before.units[0].name, force=True)
     assert read_status(home, application(home)) == before
 
 

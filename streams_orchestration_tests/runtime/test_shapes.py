@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.combinations import often
@@ -53,6 +53,6 @@ def test_results_committed_and_not_published_are_published_after_a_reset(data: P
         pass
     while (plan := local.plan(consumer)) is not None:
         commit_batch(local.catalog, consumer, plan, local.execute(consumer, plan), 0.0)
-    reset(local.home, local.name, consumer.unit, force=True)
+    reset_unit(local.home, local.name, consumer.unit, force=True)
     local.run()
     assert results(local, "diamond") == SHAPES["diamond"].expected

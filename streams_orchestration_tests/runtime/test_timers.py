@@ -12,7 +12,7 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.alarms import ALARMS, FUNCTIONS, silences
 from streams_orchestration_tests.runtime.applications import sink
@@ -73,7 +73,7 @@ def test_a_reset_brings_timers_back(tmp_path: Path, kind: dict[str, Any], turns:
     local = LocalApplication(Home(tmp_path / "home"), compilation, source_limit=7)
     for turn in range(turns):
         run_some(local, 1 + turn)
-        reset(local.home, local.name, local.units[0], force=True)
+        reset_unit(local.home, local.name, local.units[0], force=True)
     local.run()
     assert shown(local) == WANTED
 

@@ -332,7 +332,7 @@ MUTANTS: dict[str, Mutant] = {
         clock.read, "if _reading is not None and seconds > max(SLOW_READING_SECONDS, _reading.seconds):", "if False:"
     ),
     "a claim for an agent that was lost counts as made": Mutant(
-        control.launch, "(chosen.elsewhere or len(begun) < len(chosen.here))", "len(begun) < len(chosen.here)"
+        control.launch_hosts, "(chosen.elsewhere or len(begun) < len(chosen.here))", "len(begun) < len(chosen.here)"
     ),
     "a host stays on a machine whose files it cannot use": Mutant(host_relocation._decide, ">= MOVE_AFTER", ">= 10**9"),
     "garbage is collected by a plan that was replaced": Mutant(

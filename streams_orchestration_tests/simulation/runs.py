@@ -22,8 +22,8 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime import clock, invariants
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.control import launch
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.control import launch_hosts
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.invariants import InvariantError
@@ -197,7 +197,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         target = Broker(scheduler, home.root) if topics else Target(scheduler, path_of(home))
         stack.enter_context(target.installed())
         shared.is_full = lambda: scheduler.now < disk.full_until
-        clock.forget()
+        clock.forget_reading()
         deployed = deployable(compilation)
         deployer = scheduler.spawn("deployer", lambda: deploy(home, deployed), parent=None)
         scheduler.run(lambda: not deployer.alive, COMPLETION_SECONDS)
@@ -311,7 +311,7 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
         while True:
             try:
                 if not launched:
-                    launch(catalog, name)
+                    launch_hosts(catalog, name)
                     launched = True
                 summary = read_summaries(catalog)[name]
                 if summary.state == "COMPLETED":
@@ -334,7 +334,7 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                     if often:
                         by_hand[failure.unit] = scheduler.now
                     # a host that faults have ended at each of its starts is started by hand, and so is a unit
-                    reset(home, name, failure.unit, generation=failure.generation, force=often)
+                    reset_unit(home, name, failure.unit, generation=failure.generation, force=often)
             except StreamsRuntimeError as error:
                 scheduler.note(f"healer: {type(error).__name__}: {error}")
             world.sleep(HEALER_SECONDS)

@@ -37,7 +37,7 @@ def await_engines(catalog: Catalog, application: str, timeout: float) -> None:
     await_status(catalog, application, timeout, up)
 
 
-def await_running(
+def await_running_pes(
     catalog: Catalog, application: str, timeout: float, unit: str | None = None, failed: int | None = None
 ) -> UnitsStatus:
     """Wait until every PE runs or is complete, and update the states of units meanwhile.

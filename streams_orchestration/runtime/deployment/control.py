@@ -25,10 +25,10 @@ from streams_orchestration.runtime.units.unit_facts import FailureCause, Health
 from streams_orchestration.runtime.units.watch import observe
 
 STOP_SECONDS = 30.0
-"""Default seconds that `cancel` gives hosts to end by themselves."""
+"""Default seconds that `cancel_application` gives hosts to end by themselves."""
 
 
-def launch(
+def launch_hosts(
     catalog: Catalog,
     application: str,
     *,
@@ -107,7 +107,7 @@ def _lost(connection: Connection, application: str) -> list[str]:
     return lost
 
 
-def cancel(catalog: Catalog, application: str, timeout: float = STOP_SECONDS) -> UnitsStatus:
+def cancel_application(catalog: Catalog, application: str, timeout: float = STOP_SECONDS) -> UnitsStatus:
     """Stop an application, and return its status then. It keeps its state, and continues from it when deployed again.
 
     A complete application stays COMPLETED. Hosts finish the batches under way. A host that does not end within

@@ -16,9 +16,9 @@ from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
-from streams_orchestration.runtime.deployment.dropping import forget, refuse_left_files, refuse_running
+from streams_orchestration.runtime.deployment.dropping import drop_application, refuse_left_files, refuse_running
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
-from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
+from streams_orchestration.runtime.deployment.query_columns import add_query_columns
 from streams_orchestration.runtime.deployment.run_kinds import begin_run, reopen
 from streams_orchestration.runtime.hosts.pes import read_program
 from streams_orchestration.runtime.programs.batches import Position
@@ -40,11 +40,11 @@ FIRST_PLAN = 1
 
 
 def write_first_plan(opened: OpenedApplication, *, fresh: bool = False, asks_spark: bool = True) -> None:
-    """Write the wanted state of an application into the catalog, as of one without state; `launch` starts its hosts.
+    """Write the wanted state of an application without state into the catalog; `launch_hosts` starts its hosts.
 
     Args:
         opened: the application. It is not deployed, unless `fresh` is set; see `go_on`.
-        fresh: first stop its hosts, and drop its state, logs and published results (`forget`).
+        fresh: first stop its hosts, and drop its state, logs and published results (`drop_application`).
         asks_spark: analyse its dataframe queries with Spark.
 
     Raises:
@@ -61,9 +61,9 @@ def write_first_plan(opened: OpenedApplication, *, fresh: bool = False, asks_spa
     programs = wanted.plan.programs
     if fresh:
         refuse_running(opened)
-    compilation = with_columns_of_queries(wanted) if asks_spark else wanted.compilation
+    compilation = add_query_columns(wanted) if asks_spark else wanted.compilation
     if fresh:
-        forget(opened, programs)
+        drop_application(opened, programs)
     refuse_left_files(opened.home, programs)
     prepare_stored()
     with opened.catalog.write() as connection:
@@ -76,7 +76,7 @@ def write_first_plan(opened: OpenedApplication, *, fresh: bool = False, asks_spa
 
 
 def go_on(opened: OpenedApplication) -> None:
-    """Mark a deployed application as wanted to run, so that it continues from its state; `launch` starts its hosts.
+    """Mark a deployed application as wanted to run from its state; `launch_hosts` starts its hosts.
 
     Record the kind of run, reopen complete parts if the run may continue them, and connect Imports and Exports again.
 

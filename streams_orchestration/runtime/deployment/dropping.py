@@ -14,7 +14,7 @@ from streams_orchestration.operators.durable_files import forget_names, sync_rem
 from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.sinks.outputs import operators_of
@@ -54,7 +54,7 @@ def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
         raise NotDeployableError(message)
 
 
-def forget(opened: OpenedApplication, programs: tuple[PeProgram, ...]) -> None:
+def drop_application(opened: OpenedApplication, programs: tuple[PeProgram, ...]) -> None:
     """Stop the hosts of the deployed application, and remove its state, logs and published results.
 
     Its savepoints stay. Data in the storage that cannot be removed are left.
@@ -71,7 +71,7 @@ def forget(opened: OpenedApplication, programs: tuple[PeProgram, ...]) -> None:
     """
     home, catalog, application = opened.home, opened.catalog, opened.name
     if opened.deployed:
-        cancel(catalog, application)
+        cancel_application(catalog, application)
     remove_published(published_files(home, programs))
     with catalog.write() as connection:
         delete_rows(connection, application)

@@ -12,7 +12,7 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
 
 
-def with_columns_of_queries(wanted: Deployable) -> PlannedCompilation:
+def add_query_columns(wanted: Deployable) -> PlannedCompilation:
     """Analyse the dataframe queries of an application with Spark, which takes some seconds if there are any.
 
     Returns:

@@ -15,7 +15,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow
-from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.deployment.host_relocation import leave_machines
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
@@ -36,7 +36,7 @@ from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import observe
 
 
-def reset(
+def reset_unit(
     home: Home,
     application: str,
     unit: str,
@@ -60,7 +60,7 @@ def reset(
             reset again, but missing hosts are started.
         force: reset even if no attempts are left, and add the configured number of attempts to the limit (B3). Also
             reset if a file of the cut seems to be missing.
-        launcher: starts missing hosts; see `launch`.
+        launcher: starts missing hosts; see `launch_hosts`.
 
     Returns:
         The unit's generation now, which is the old one if the reset waits for hosts.
@@ -88,7 +88,7 @@ def reset(
     begin_reset(catalog, application, unit, generation=generation, force=force)
     retract(catalog, application)  # hosts do this as well, in case this process dies
     # also if the unit was reset before: that call may have died before it launched the hosts
-    launch(catalog, application, launcher=launcher, recover=False)
+    launch_hosts(catalog, application, launcher=launcher, recover=False)
     with catalog.read() as connection:
         row = unit_row(connection, application, unit)
     if row.state == LIMIT and not force:
@@ -142,8 +142,8 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
 def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | None) -> None:
     """Kill the application's failed hosts, and its hosts without a heartbeat for more than `HEARTBEAT_LIMIT` seconds.
 
-    Only hosts on this machine are killed. `launch` can start them again. Three other kinds of hosts are killed here,
-    and marked as failed on other machines:
+    Only hosts on this machine are killed. `launch_hosts` can start them again. Three other kinds of hosts are killed
+    here, and marked as failed on other machines:
 
     1. hosts that did not react to the reset of the unit, if it has timed out;
     2. hosts that cannot reach the storage on a machine that is draining, since they would never reach a cut at which

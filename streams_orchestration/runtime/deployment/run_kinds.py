@@ -167,7 +167,7 @@ def _sources(program: PeProgram) -> Iterator[tuple[int, str, type[SourceOperator
         yield index, program.operators[index].name, kind
 
 
-def sources_with_more(home: Home, application: str) -> Sequence[str]:
+def find_sources_with_input(home: Home, application: str) -> Sequence[str]:
     """Return the names of sources of a complete application that have more input than they had at its end.
 
     The sources run in this process, one after the other, and their tuples are discarded. A source that is still reading

@@ -16,7 +16,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
-from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.errors import BeingStartedError, StreamsRuntimeError
 from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.machines.placing import arrange, residents
@@ -85,7 +85,7 @@ class HostRescheduler:
         """Start waiting hosts that a machine takes, and move misplaced ones, if this agent leads.
 
         An application with a waiting host is not looked at for misplaced ones. Moves that fail are logged. Raises the
-        errors of `launch`, and NotDeployedError if an application is dropped meanwhile.
+        errors of `launch_hosts`, and NotDeployedError if an application is dropped meanwhile.
         """
         now = clock.now()
         with self._catalog.read() as connection:
@@ -106,7 +106,7 @@ class HostRescheduler:
     ) -> None:
         now = clock.now()
         if arrange(residents(rows, application, waiting, now), machines, now).refused.keys() < set(waiting):
-            for host in launch(self._catalog, application, recover=False):
+            for host in launch_hosts(self._catalog, application, recover=False):
                 log.info("%s: %s", application, host)
 
     def _put_right(self, application: str, reasons: Sequence[str], situation: tuple[object, ...]) -> None:

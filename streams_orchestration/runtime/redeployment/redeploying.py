@@ -16,10 +16,10 @@ from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.control import cancel, launch
+from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
 from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
-from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
+from streams_orchestration.runtime.deployment.query_columns import add_query_columns
 from streams_orchestration.runtime.deployment.requests import REDEPLOY_TIMEOUT_SECONDS
 from streams_orchestration.runtime.errors import (
     CommitUnknownError,
@@ -134,7 +134,7 @@ def replace_plan(
         return redeployment
     if not redeployment.acceptable:
         raise RedeployRefusedError(redeployment)
-    after = at_run_time(with_columns_of_queries(opened.wanted), redeployment.numbering)
+    after = at_run_time(add_query_columns(opened.wanted), redeployment.numbering)
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     change = PlanChange(opened, programs, after, redeployment, within)
     until = world.monotonic() + within
@@ -173,7 +173,7 @@ def resumed(opened: OpenedApplication) -> Generator[bool]:
         yield was_stopped
     except BaseException:
         if was_stopped:
-            cancel(catalog, application)
+            cancel_application(catalog, application)
         raise
 
 
@@ -212,7 +212,7 @@ def drain_changed(change: PlanChange, until: float) -> None:
     units = change.catalog, change.application, change.programs, change.redeployment.ending
     if are_drained(*units):
         return
-    launch(change.catalog, change.application)
+    launch_hosts(change.catalog, change.application)
     if rest := drain(*units, until):
         raise NotDrainedError(change.application, rest, change.within)
 
@@ -277,7 +277,7 @@ def await_decision(change: PlanChange, *, was_stopped: bool) -> Redeployment:
         return change.redeployment
     if trial.state == "REVERTED":
         if was_stopped:
-            cancel(catalog, application)
+            cancel_application(catalog, application)
         else:  # another process may have reverted the plan without starting hosts
             start(catalog, application)
         raise RevertedError(change.redeployment, trial.cause or "")

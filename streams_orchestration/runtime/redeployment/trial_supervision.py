@@ -8,7 +8,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.awaiting import require_machines
-from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.reading import read_units, units_status
@@ -78,11 +78,11 @@ def start(catalog: Catalog, application: str) -> None:
         InvariantError: the return to the previous plan breaks a rule of the protocol.
     """
     try:
-        launch(catalog, application)
+        launch_hosts(catalog, application)
         with catalog.read() as connection:
             if is_on_trial(connection, application):
                 require_machines(units_status(connection, catalog.home, application))
     except HostLaunchError as error:
         if not revert_open(catalog, application, str(error)):
             raise
-        launch(catalog, application)
+        launch_hosts(catalog, application)

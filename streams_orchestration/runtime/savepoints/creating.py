@@ -20,7 +20,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, ConnectionRow
 from streams_orchestration.runtime.catalog.start_lock import StartLock
-from streams_orchestration.runtime.deployment.control import cancel, launch
+from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
 from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.limits import HOLD_SECONDS
@@ -168,7 +168,7 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
             if not are_drained(catalog, application, programs, units):
                 resumed = stopped
                 _run_to_a_cut(catalog, application, for_a_while=stopped)
-                launch(catalog, application)
+                launch_hosts(catalog, application)
                 rest = drain(catalog, application, programs, units, world.monotonic() + within, mend=False)
             if rest:
                 standing = _standing(catalog, application, rest)
@@ -181,7 +181,7 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
             yield
         finally:
             if resumed:
-                cancel(catalog, application)
+                cancel_application(catalog, application)
 
 
 def _run_to_a_cut(catalog: Catalog, application: str, *, for_a_while: bool) -> None:

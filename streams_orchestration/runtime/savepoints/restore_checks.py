@@ -19,7 +19,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ConnectionRow
 from streams_orchestration.runtime.deployment.dropping import refuse_running
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
-from streams_orchestration.runtime.deployment.query_columns import with_columns_of_queries
+from streams_orchestration.runtime.deployment.query_columns import add_query_columns
 from streams_orchestration.runtime.redeployment.deployed_plan import DropStateError, stored_facts
 from streams_orchestration.runtime.savepoints.manifest import (
     Manifest,
@@ -87,7 +87,7 @@ def accept(
         message = f"{manifest.title} does not fit the present spec of {opened.name}, so state would be lost:"
         message += redeployment.losses
         raise SavepointError(message)
-    after = at_run_time(with_columns_of_queries(opened.wanted), redeployment.numbering)
+    after = at_run_time(add_query_columns(opened.wanted), redeployment.numbering)
     targets = tuple(sinks(opened.home, after.deployment.programs))
     _refuse_shared_targets(opened, manifest, targets)
     unmarked = {} if fresh else _unmarked(opened, manifest, targets)

@@ -10,7 +10,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.operators.contract import Offset, Operator, SourceOperator
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.deployment.deployment import insert_application
-from streams_orchestration.runtime.deployment.dropping import forget
+from streams_orchestration.runtime.deployment.dropping import drop_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.errors import CommitUnknownError
 from streams_orchestration.runtime.programs.batches import StateFile
@@ -46,7 +46,7 @@ class RestoredApplication:
 def restore(
     opened: OpenedApplication, place: SavepointPlace, *, drop_state: Collection[str] = (), fresh: bool = False
 ) -> RestoredApplication:
-    """Deploy an application that continues from a savepoint; `launch` starts its hosts.
+    """Deploy an application that continues from a savepoint; `launch_hosts` starts its hosts.
 
     Args:
         opened: the application. It has the name of the saved application, or a name from its options for a clone.
@@ -69,7 +69,7 @@ def restore(
     """
     accepted = accept(opened, place, drop_state, fresh=fresh)
     if fresh:
-        forget(opened, accepted.after.deployment.programs)
+        drop_application(opened, accepted.after.deployment.programs)
     return _Restoring(opened, accepted).restore()
 
 

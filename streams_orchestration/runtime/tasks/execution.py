@@ -19,7 +19,7 @@ from streams_orchestration.compiler.pe_program import (
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Punctuation
-from streams_orchestration.operators.encoding import forget
+from streams_orchestration.operators.encoding import forget_encodings
 from streams_orchestration.operators.results import (
     check_nothing,
     type_text,
@@ -132,7 +132,7 @@ class TaskRun:
         self._origin.text = str
         if not self.task.forwards:
             self._close()
-        forget()
+        forget_encodings()
         return self._result()
 
     def _result(self) -> TaskResult:

@@ -14,7 +14,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog, has_turn
 from streams_orchestration.runtime.deployment import opening
-from streams_orchestration.runtime.deployment.control import cancel, launch
+from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
 from streams_orchestration.runtime.errors import CommitUnknownError, HostLaunchError, NotDeployableError
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.machines.agent import Agent, Machine
@@ -75,7 +75,7 @@ def change(home: Home, host: int, **values: Any) -> None:
 
 def test_a_start_holds_up_no_writer(home: Home, hosts: FakeHosts):
     launcher = Interrupted(hosts, lambda start: change(home, start.host, error="written meanwhile"))
-    assert launch(Catalog(home), "app", launcher=launcher) == ("host 0, pid 101", "host 1, pid 102")
+    assert launch_hosts(Catalog(home), "app", launcher=launcher) == ("host 0, pid 101", "host 1, pid 102")
     assert pids(home) == [101, 102]
 
 
@@ -100,10 +100,10 @@ def test_a_claim_whose_answer_is_lost_is_carried_out_if_it_was_made(
 
     monkeypatch.setattr(Catalog, "write", losing)
     if takes_effect:
-        assert launch(Catalog(home), "app", launcher=hosts) == ("host 0, pid 101", "host 1, pid 102")
+        assert launch_hosts(Catalog(home), "app", launcher=hosts) == ("host 0, pid 101", "host 1, pid 102")
     else:
         with pytest.raises(CommitUnknownError):
-            launch(Catalog(home), "app", launcher=hosts)
+            launch_hosts(Catalog(home), "app", launcher=hosts)
         assert pids(home) == [None, None]
         assert hosts.alive_pids == set(), "what was started for nothing is killed"
 
@@ -122,35 +122,35 @@ def test_a_claim_for_an_agent_that_is_lost_is_no_start(home: Home, hosts: FakeHo
 
     monkeypatch.setattr(Catalog, "write", losing)
     with pytest.raises(CommitUnknownError):
-        launch(Catalog(home), "app", launcher=hosts)
+        launch_hosts(Catalog(home), "app", launcher=hosts)
     monkeypatch.setattr(Catalog, "write", write)
-    assert launch(Catalog(home), "app", launcher=hosts) == ("host 0 on north", "host 1 on south")
+    assert launch_hosts(Catalog(home), "app", launcher=hosts) == ("host 0 on north", "host 1 on south")
 
 
 def test_a_host_that_came_up_before_it_was_recorded_stays(home: Home, hosts: FakeHosts):
     launcher = Interrupted(hosts, lambda start: change(home, start.host, pid=101 + start.host, state="RUNNING"))
-    assert launch(Catalog(home), "app", launcher=launcher) == ("host 0, pid 101", "host 1, pid 102")
+    assert launch_hosts(Catalog(home), "app", launcher=launcher) == ("host 0, pid 101", "host 1, pid 102")
 
 
 def test_only_one_of_two_simultaneous_launches_starts_a_host(home: Home, hosts: FakeHosts):
     others: list[tuple[str, ...]] = []
-    launcher = Interrupted(hosts, lambda _: others.append(launch(Catalog(home), "app", launcher=hosts)))
-    launch(Catalog(home), "app", launcher=launcher)
+    launcher = Interrupted(hosts, lambda _: others.append(launch_hosts(Catalog(home), "app", launcher=hosts)))
+    launch_hosts(Catalog(home), "app", launcher=launcher)
     assert (hosts.launched, others) == ([0, 1], [(), ()])
     assert pids(home) == [101, 102]
 
 
 @pytest.mark.slow
 def test_a_host_that_is_stopped_while_it_starts_is_ended_again(home: Home, hosts: FakeHosts):
-    launcher = Interrupted(hosts, lambda start: start.host or cancel(Catalog(home), "app", timeout=0.0))
-    launch(Catalog(home), "app", launcher=launcher)
+    launcher = Interrupted(hosts, lambda start: start.host or cancel_application(Catalog(home), "app", timeout=0.0))
+    launch_hosts(Catalog(home), "app", launcher=launcher)
     assert 101 not in hosts.alive_pids
     assert pids(home)[0] is None
 
 
 def test_a_host_that_another_process_starts_anew_meanwhile_is_ended_again(home: Home, hosts: FakeHosts):
     launcher = Interrupted(hosts, lambda start: start.host or change(home, 0, incarnation="newer", pid=7))
-    assert launch(Catalog(home), "app", launcher=launcher) == ("host 1, pid 102",)
+    assert launch_hosts(Catalog(home), "app", launcher=launcher) == ("host 1, pid 102",)
     assert hosts.alive_pids == {102}
     assert pids(home) == [7, 102]
 
@@ -173,14 +173,14 @@ def test_a_start_that_fails_leaves_its_host_and_the_next_as_they_were(
             raise error
 
     with pytest.raises(type(error)):
-        launch(Catalog(home), "app", launcher=Interrupted(hosts, fails))
+        launch_hosts(Catalog(home), "app", launcher=Interrupted(hosts, fails))
     after = rows_of(home)
     assert after[failing:2] == before[failing:2]
     assert pids(home) == [101, None][: 1 + failing] if failing else [None, None]
     assert [row.state for row in after[2:]] == [
         "STARTING" if number < failing else row.state for number, row in enumerate(before[2:])
     ]
-    assert launch(Catalog(home), "app", launcher=hosts) == tuple(
+    assert launch_hosts(Catalog(home), "app", launcher=hosts) == tuple(
         f"host {number}, pid {101 + number}" for number in range(failing, 2)
     )
 
@@ -192,7 +192,7 @@ def test_a_host_that_another_process_has_started_is_not_released(home: Home, hos
         raise HostLaunchError(message)
 
     with pytest.raises(HostLaunchError):
-        launch(Catalog(home), "app", launcher=Interrupted(hosts, fails))
+        launch_hosts(Catalog(home), "app", launcher=Interrupted(hosts, fails))
     assert pids(home) == [7, None]
     host, other = rows_of(home)[:2]
     assert (host.state, other.incarnation) == ("STARTING", None)
@@ -224,7 +224,7 @@ def test_a_reference_that_is_not_resolved_keeps_a_host_from_starting_and_all_as_
         refers_to_secrets(home)
     before = rows_of(home)
     with pytest.raises(HostLaunchError) as raised:
-        launch(Catalog(home), "app", launcher=hosts)
+        launch_hosts(Catalog(home), "app", launcher=hosts)
     unset = "is not set in the host's process"
     assert str(raised.value) == (
         "host 0 of app is not started: "
@@ -246,4 +246,4 @@ def test_a_reference_on_a_spark_cluster_is_resolved_by_executors(
     monkeypatch.setenv("STREAMS_MASTER", "yarn")
     home = Home(tmp_path / "home")
     refers_to_secrets(home)
-    assert launch(Catalog(home), "app", launcher=hosts) == ("host 0, pid 101",)
+    assert launch_hosts(Catalog(home), "app", launcher=hosts) == ("host 0, pid 101",)

@@ -16,7 +16,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.query_columns import ColumnOrigin, OperatorColumns
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis
 from streams_orchestration.runtime.engine.spark.frames import analysis
 from streams_orchestration.runtime.errors import (
@@ -113,7 +113,7 @@ def test_an_application_that_is_not_deployed_is_named_with_those_that_are(home: 
 def test_deploying_again_goes_on_where_it_stood(home: Home, file: Path):
     local = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
     local.step(local.programs[0])
-    cancel(Catalog(home), "app", 0.0)
+    cancel_application(Catalog(home), "app", 0.0)
     assert read_status(home, "app").state == "STOPPED"
     again = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
     (pe,) = read_status(home, "app").pes
@@ -240,7 +240,7 @@ def test_columns_of_a_query_are_kept_until_spark_analyses_it_again(
     monkeypatch.setattr(analysis, "analyse_queries", analyse)
     deploy(home, deployable(spec(file, QUERY)))
     assert known(deployed_compilation(home, "app")) == ["k1"]
-    cancel(Catalog(home), "app", 0.0)
+    cancel_application(Catalog(home), "app", 0.0)
     deploy(home, deployable(spec(file, QUERY)))
     assert known(deployed_compilation(home, "app")) == ["k1"]
 

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment import removing
-from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.removing import NotRemovedError, preview_removal, remove_application
 from streams_orchestration.runtime.errors import CatalogPlaceError, NotDeployableError, NotDeployedError
 from streams_orchestration.runtime.observing.reading import read_status
@@ -54,7 +54,7 @@ def stopped(directory: Path, **options: Any) -> LocalApplication:
     for path in (local.home.logs(local.name) / "pe-0.log", local.home.artifacts / local.name / "logical.json"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    cancel(local.catalog, local.name, 0.0)
+    cancel_application(local.catalog, local.name, 0.0)
     return local
 
 
@@ -129,7 +129,7 @@ def test_an_application_that_is_to_run_is_refused(running: Running):
     running.kill_host()
     with pytest.raises(NotRemovedError, match=r"it is RUNNING, so its hosts would be .*streams cancel app"):
         preview_removal(running.home, "app")
-    cancel(running.catalog, "app", 0.0)
+    cancel_application(running.catalog, "app", 0.0)
     remove(running.home)
     assert rows_of(running.catalog, "app") == []
 
@@ -220,7 +220,7 @@ def test_an_importer_goes_on_without_the_removed_exporter(tmp_path: Path):
     writer = exporter(tmp_path, 40, streamId="s")
     reader = importer(tmp_path, application="exporter", streamId="s")
     run_until_idle(writer, reader)
-    cancel(writer.catalog, "exporter", 0.0)
+    cancel_application(writer.catalog, "exporter", 0.0)
     remove(writer.home, "exporter")
     assert [each.connections for each in read_status(reader.home, "importer").imports] == [()]
     run_until_idle(reader)
@@ -233,7 +233,7 @@ def test_outputs_of_another_application_that_wait_at_the_same_place_stay(tmp_pat
     first, second = application(tmp_path), application(tmp_path, "other")
     for local in (first, second):
         local.commit()
-    cancel(first.catalog, "app", 0.0)
+    cancel_application(first.catalog, "app", 0.0)
     before = files_in(tmp_path / "target" / "_pending")
     remove(first.home)
     assert files_in(tmp_path / "target" / "_pending") == before

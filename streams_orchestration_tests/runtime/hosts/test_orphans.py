@@ -23,8 +23,8 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment import control
-from streams_orchestration.runtime.deployment.control import cancel, launch
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import CatalogMissingError
 from streams_orchestration.runtime.hosts import host, orphans
 from streams_orchestration.runtime.hosts.heartbeat import Heartbeat
@@ -132,7 +132,7 @@ def killed(pid: int) -> None:
 
 def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: FakeLauncher):
     home = two_hosts(tmp_path)
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     with Catalog(home).write() as connection:
         connection.execute(update(tables.pe).values(state="RUNNING", running=1))
     first, second = launcher.pid(0), launcher.pid(1)
@@ -140,7 +140,7 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
     status = read_status(home, "app")
     (failure,) = find_failures(status, status.hosts[0].launched_at + 1)
     assert f"host 0 (pid {first}) is gone" in failure.reason
-    reset(home, "app", failure.unit, generation=failure.generation)
+    reset_unit(home, "app", failure.unit, generation=failure.generation)
     after = read_status(home, "app")
     assert [host.pid for host in after.hosts] == [launcher.pid(0), second]
     assert launcher.pid(0) != first
@@ -154,19 +154,19 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
 
 
 def test_a_host_that_dies_is_seen_by_who_watches(home: Home, launcher: FakeLauncher):
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     watching = watch(home, 60.0)
     assert next(watching)["app"].suspected == ()
     killed(launcher.pid(0))
     assert next(watching)["app"].suspected == ("region-0",)
-    reset(home, "app", "region-0")
+    reset_unit(home, "app", "region-0")
     assert next(watch(home, 0.0))["app"].suspected == (), "it is seen to"
 
 
 def test_a_unit_without_an_attempt_left_is_seen_by_who_watches_though_no_pe_has_failed(
     home: Home, launcher: FakeLauncher
 ):
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     with Catalog(home).write() as connection:
         connection.execute(update(tables.unit).values(state=LIMIT))
     assert next(watch(home, 0.0))["app"].suspected == ("region-0",)
@@ -184,7 +184,7 @@ def test_a_catalog_that_takes_the_place_of_another_is_seen_by_who_watches(home: 
 def test_a_host_that_a_new_plan_has_entered_and_nobody_has_started_is_seen_by_who_watches(
     home: Home, launcher: FakeLauncher
 ):
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     entered = time.time() - ENTERED_LIMIT - 1
     with Catalog(home).write() as connection:
         new = {"state": "STOPPED", "pid": None, "process_started": None, "launched_at": entered}
@@ -197,17 +197,17 @@ def test_a_host_that_a_new_plan_has_entered_and_nobody_has_started_is_seen_by_wh
 
 
 def test_the_jvm_of_a_dead_host_is_stopped_when_another_host_is_started(home: Home, launcher: FakeLauncher):
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     dead, jvm = launcher.families(home)[0]
     killed(dead.pid)
     assert is_alive(jvm.pid, jvm.started), "the JVM has lost its driver and runs on"
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     assert not is_alive(jvm.pid, jvm.started)
     assert launcher.pid(0) != dead.pid
 
 
 def test_processes_that_are_stopped_are_named(home: Home, launcher: FakeLauncher):
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     dead, jvm = launcher.families(home)[0]
     killed(dead.pid)
     (orphan,) = stop_orphans(Catalog(home), "app")
@@ -218,14 +218,14 @@ def test_processes_that_are_stopped_are_named(home: Home, launcher: FakeLauncher
 
 
 def test_processes_of_a_host_that_lives_are_left_alone(home: Home, launcher: FakeLauncher):
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     processes = launcher.families(home)[0]
     assert stop_orphans(Catalog(home), "app") == ()
     assert all(is_alive(each.pid, each.started) for each in processes)
 
 
 def test_a_host_whose_launcher_could_not_record_its_process_is_no_orphan(home: Home, launcher: FakeLauncher):
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     processes = launcher.families(home)[0]
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(pid=None, process_started=None))
@@ -234,7 +234,7 @@ def test_a_host_whose_launcher_could_not_record_its_process_is_no_orphan(home: H
 
 
 def test_a_host_that_is_up_reports_its_process(home: Home, launcher: FakeLauncher):
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     start, _ = launcher.started[0]
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(pid=None, process_started=None))
@@ -261,20 +261,20 @@ def test_a_host_that_is_up_reports_its_process(home: Home, launcher: FakeLaunche
 def test_a_host_that_could_not_use_a_file_says_so_until_it_is_started_again(
     home: Home, launcher: FakeLauncher, error: Exception, reason: str | None
 ):
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     presence = Presence(Catalog(home), "app", 0, launcher.started[0][0].incarnation)
     presence.join()
     presence.report_failure("it has ended", error)
     (host,) = read_status(home, "app").hosts
     assert (host.state, host.storage_error) == ("FAILED", reason)
     killed(launcher.families(home)[0][0].pid)
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     (host,) = read_status(home, "app").hosts
     assert (host.state, host.storage_error) == ("STARTING", None)
 
 
 def test_a_host_that_was_paused_and_replaced_is_stopped(home: Home, launcher: FakeLauncher):
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     paused, jvm = launcher.families(home)[0]
     os.kill(paused.pid, signal.SIGSTOP)
     with Catalog(home).write() as connection:
@@ -286,26 +286,26 @@ def test_a_host_that_was_paused_and_replaced_is_stopped(home: Home, launcher: Fa
 
 
 def test_a_paused_host_is_killed_by_the_reset_that_starts_another(home: Home, launcher: FakeLauncher):
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     paused = launcher.families(home)[0][0]
     os.kill(paused.pid, signal.SIGSTOP)
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(state="RUNNING", launched_at=1.0, heartbeat_at=1.0))
-    reset(home, "app", "region-0")
+    reset_unit(home, "app", "region-0")
     assert not is_alive(paused.pid, paused.started)
     assert read_status(home, "app").hosts[0].pid == launcher.pid(0) != paused.pid
 
 
 def test_cancel_stops_all_even_a_host_that_does_not_listen(home: Home, launcher: FakeLauncher):
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     processes = launcher.families(home)[0]
-    cancel(Catalog(home), "app", 0.0)
+    cancel_application(Catalog(home), "app", 0.0)
     assert not any(is_alive(each.pid, each.started) for each in processes)
 
 
 @pytest.mark.parametrize("changed", ["started", "command"])
 def test_a_process_that_is_not_ours_is_never_touched(home: Home, launcher: FakeLauncher, changed: str):
-    launch(Catalog(home), "app")
+    launch_hosts(Catalog(home), "app")
     dead, jvm = launcher.families(home)[0]
     killed(dead.pid)
     other = {"started": jvm.started - 60.0} if changed == "started" else {"command": "vi notes"}

@@ -11,7 +11,7 @@ import pytest
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import control
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import UnusableFilesError
 from streams_orchestration.runtime.hosts.unusable_files import WAITS, require_usable_files
 from streams_orchestration.runtime.storage.broken_disks import FileFailure
@@ -33,7 +33,7 @@ def place(tmp_path: Path, hosts: FakeHosts) -> Place:
     place = Place(tmp_path, hosts, totals(file, fusion="manual", pes=2))
     for name in ("north", "south", "west"):
         place.registered(name)
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     alive(place)
     return place
 
@@ -102,7 +102,7 @@ def test_a_host_of_complete_pes_that_ends_on_two_machines_comes_to_the_third(pla
         place.set(tables.unit, state="PROCESSING")
         there.append(place.host.machine)
         place.set(tables.host, state="FAILED", error=REASON, storage_error=REASON)
-        reset(place.home, place.name, "region-0")
+        reset_unit(place.home, place.name, "region-0")
         alive(place)
     assert sorted(map(str, there)) == ["north", "south", "west"]
     with place.catalog.read() as connection:

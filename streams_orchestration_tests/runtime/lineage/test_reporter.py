@@ -11,7 +11,7 @@ from sqlalchemy import update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import control
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.lineage import reporter as reporters
 from streams_orchestration.runtime.lineage.client import LineageError
 from streams_orchestration.runtime.lineage.failure_report import report_failure
@@ -45,9 +45,9 @@ def reporting(running: Running, sent: SentEvents, host: int | None = 0) -> Repor
 
 def start_again(running: Running) -> None:
     running.kill_host()
-    control.cancel(running.catalog, running.name)
+    control.cancel_application(running.catalog, running.name)
     deploy(running.home, deployable(running.local.compilation))
-    control.launch(running.catalog, running.name)
+    control.launch_hosts(running.catalog, running.name)
     running.come_up()
 
 
@@ -145,7 +145,7 @@ def test_a_unit_that_is_not_reset_any_more_ends_the_run(running: Running, sent: 
     assert "region-0: PE 0 failed: operator Rows: the file has no column k" in message
     assert "sesame" not in message
     assert "streams reset app --unit region-0" in message
-    reset(running.home, running.name, running.unit_name, force=True)
+    reset_unit(running.home, running.name, running.unit_name, force=True)
     running.come_up()
     mine.look()
     assert sent.names == ["START", "FAIL", "START"]
@@ -175,7 +175,7 @@ def test_cancelling_a_failed_application_ends_the_run_with_fail(
     report_failure(running.catalog, running.name)
     assert sent.names == ["START"], "nothing is named to send to"
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
-    control.cancel(running.catalog, running.name, timeout=0.0)
+    control.cancel_application(running.catalog, running.name, timeout=0.0)
     assert sent.names == ["START", "FAIL"]
     reporting(running, sent).look(last=True)
     assert sent.names == ["START", "FAIL"], "not ABORT"
@@ -192,7 +192,7 @@ def test_a_stop_of_what_works_is_told_by_its_hosts(running: Running, sent: SentE
 def test_columns_are_followed_over_all_pes_to_the_data(tmp_path: Path, hosts: FakeHosts, sent: SentEvents):
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     local = LocalApplication(Home(tmp_path / "home"), filtered(file, 3), 5)
-    control.launch(local.catalog, local.name)
+    control.launch_hosts(local.catalog, local.name)
     mine = Reporter(local.catalog, local.name, 0, sent)
     mine.load(local.programs)
     mine.look()

@@ -18,7 +18,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import MachineRow
 from streams_orchestration.runtime.deployment import control
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import HostLaunchError, MachineError
 from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.launcher import HostStart
@@ -50,7 +50,7 @@ def place(tmp_path: Path, hosts: FakeHosts) -> Place:
 
 
 def test_it_starts_what_is_wanted_on_its_machine(place: Place):
-    assert control.launch(place.catalog, place.name) == ("host 0 on m",)
+    assert control.launch_hosts(place.catalog, place.name) == ("host 0 on m",)
     assert (place.host.state, place.host.machine, place.host.pid) == ("STARTING", "m", None)
     place.agents["m"].turn()
     assert place.hosts.launched == [0]
@@ -65,7 +65,7 @@ def test_a_host_that_cannot_be_started_for_a_reason_of_its_own_is_reported_and_t
         missing = "engine"
         raise KeyError(missing)
 
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     with monkeypatch.context() as patch:
         patch.setattr(agents, "has_queries", has_queries)
         place.agents["m"].turn()
@@ -84,23 +84,23 @@ def test_a_reference_that_the_agent_cannot_resolve_is_the_error_of_its_host(
         deployed.setenv("NOT_SET", "path")
         place = Place(tmp_path, hosts, compiled(graph))
     place.registered("m")
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     place.agents["m"].turn()
     assert (place.hosts.launched, place.host.state) == ([], "FAILED")
     assert "operator Out: url: the environment variable NOT_SET is not set" in str(place.host.error)
 
 
 def test_status_says_where_a_host_is(place: Place):
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     assert read_status(place.home, place.name).hosts[0].process == "no process on m yet"
     place.agents["m"].turn()
     assert read_status(place.home, place.name).hosts[0].process == "pid 101 on m"
 
 
 def test_a_host_that_waits_for_an_agent_is_started_once(place: Place):
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     incarnation = place.host.incarnation
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     assert place.host.incarnation == incarnation
     place.agents["m"].turn()
     place.agents["m"].turn()
@@ -108,7 +108,7 @@ def test_a_host_that_waits_for_an_agent_is_started_once(place: Place):
 
 
 def test_a_process_that_an_agent_did_not_write_down_is_no_host(place: Place, monkeypatch: pytest.MonkeyPatch):
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     started: list[str] = []
     launch = place.hosts.launch
 
@@ -133,7 +133,7 @@ def test_a_machine_that_is_drained_stays_so_when_its_agent_comes_back(place: Pla
 
 
 def test_it_reports_a_host_that_has_ended(place: Place):
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     place.agents["m"].turn()
     place.set(tables.host, state="RUNNING")
     place.hosts.alive_pids.clear()
@@ -147,7 +147,7 @@ def test_it_reports_a_host_that_cannot_be_started(place: Place, monkeypatch: pyt
         raise HostLaunchError(message)
 
     monkeypatch.setattr(place.hosts, "launch", refuse)
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     place.agents["m"].turn()
     assert (place.host.state, place.host.error) == ("FAILED", "no room")
 
@@ -159,7 +159,7 @@ def test_another_agent_of_the_same_name_is_refused(place: Place):
 
 
 def test_a_machine_that_was_started_anew_has_lost_its_hosts(place: Place):
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     place.agents["m"].turn()
     place.set(tables.machine, space=ELSEWHERE, lease_until=0.0)
     place.set(tables.host, space=ELSEWHERE, state="RUNNING")
@@ -174,17 +174,17 @@ def test_an_agent_whose_machine_is_another_ones_now_ends(place: Place):
 
 
 def test_no_process_of_another_machine_is_signalled(place: Place):
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     place.agents["m"].turn()
     place.set(tables.host, space=ELSEWHERE)
     place.set(tables.process, space=ELSEWHERE)
     assert orphans.stop_orphans(place.catalog, place.name) == ()
-    control.cancel(place.catalog, place.name, 0.0)
+    control.cancel_application(place.catalog, place.name, 0.0)
     assert place.hosts.alive_pids == {101}
 
 
 def test_a_host_elsewhere_lives_as_long_as_it_is_heard(place: Place):
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     place.agents["m"].turn()
     now = place.host.launched_at
     for heard, alive in ((None, True), (now, True), (now - 1000.0, False)):
@@ -193,12 +193,12 @@ def test_a_host_elsewhere_lives_as_long_as_it_is_heard(place: Place):
 
 
 def test_a_silent_host_is_started_on_another_machine(place: Place):
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     place.agents["m"].turn()
     place.set(tables.host, space=ELSEWHERE, state="RUNNING", heartbeat_at=0.0)
     place.set(tables.machine, lease_until=0.0)
     place.registered("n")
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     assert (place.host.machine, place.host.pid) == ("n", None)
 
 
@@ -286,7 +286,7 @@ def test_an_agent_that_is_heard_keeps_its_machine(place: Place, monkeypatch: pyt
 def test_a_reset_takes_hosts_without_storage_off_a_machine_that_is_drained(
     place: Place, state: str, machine: str, *, reached: bool
 ):
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     place.agents["m"].turn()
     since = None if reached else place.host.launched_at
     now = clock.now()
@@ -294,7 +294,7 @@ def test_a_reset_takes_hosts_without_storage_off_a_machine_that_is_drained(
     place.registered("n")
     set_machine_state(place.home, "m", state)
     for unit in read_status(place.home, place.name).units:
-        reset(place.home, place.name, unit.name)
+        reset_unit(place.home, place.name, unit.name)
     assert place.host.machine == machine
 
 
@@ -305,7 +305,7 @@ def test_processes_of_a_replaced_host_are_ended_and_logged_once(
     monkeypatch.setattr(orphans, "living", lambda known, patience=0.0: tuple(
         each for each in known if each.pid in place.hosts.alive_pids
     ))  # fmt: skip
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     place.agents["m"].turn()
     place.set(tables.host, incarnation="a later one", state="STARTING", pid=None)
     place.agents["m"]._tidied = -100.0
@@ -318,7 +318,7 @@ def test_processes_of_a_replaced_host_are_ended_and_logged_once(
     ("prepare", "message"),
     [
         (lambda _: None, "machine m is UP; end its agent first"),
-        (lambda place: control.launch(place.catalog, place.name), "machine m has running hosts"),
+        (lambda place: control.launch_hosts(place.catalog, place.name), "machine m has running hosts"),
     ],
 )
 def test_a_machine_in_use_is_not_forgotten(place: Place, prepare: Any, message: str):

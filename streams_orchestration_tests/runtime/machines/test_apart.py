@@ -13,7 +13,7 @@ from streams_orchestration.compiler.deployment_plan import HostRequirements
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import control
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.machines.register import set_machine_state
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment.host_moves import drain_machine
@@ -55,7 +55,7 @@ def run(place: Place, machines: Iterable[str]) -> None:
     """Have machines of these names, and an application that runs."""
     for name in machines:
         place.registered(name)
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     start(place)
 
 
@@ -81,7 +81,7 @@ def misplaced(place: Place) -> list[str]:
 
 def resets(place: Place) -> None:
     for unit in read_status(place.home, place.name).units:
-        reset(place.home, place.name, unit.name)
+        reset_unit(place.home, place.name, unit.name)
 
 
 def test_hosts_are_deployed_apart(place: Place):
@@ -144,7 +144,7 @@ def test_a_drain_keeps_hosts_apart_by_moving_others_too(tmp_path: Path, hosts: F
     picky = stored_requirements(HostRequirements(1, None, ("ssd",), ("apart",)))
     place.set(tables.host, tables.host.c.id == 1, requirements=picky)
     set_machine_state(place.home, "b", "DRAINING")
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     start(place)
     assert place.on == {0: "a", 1: "c"}
     set_machine_state(place.home, "b", "UP")

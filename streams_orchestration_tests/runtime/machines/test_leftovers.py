@@ -68,7 +68,7 @@ def test_segments_of_hosts_that_are_elsewhere_are_removed(
     place: Place, monkeypatch: pytest.MonkeyPatch, on: str, *, shared: bool, kept: bool
 ):
     place.registered("n")
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     place.set(tables.host, machine=on)
     note_machine(place.home, "m")
     if shared:

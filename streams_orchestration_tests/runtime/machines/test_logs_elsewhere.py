@@ -33,7 +33,7 @@ def place(tmp_path: Path, hosts: FakeHosts) -> Place:
     file = write_rows(tmp_path / "rows.parquet", 5)
     place = Place(tmp_path, hosts, totals(file, fusion="manual", pes=2))
     place.registered("north").turn()
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     place.agents["north"].turn()
     there = tmp_path / "north"
     place.agents["north"]._home = Home(there)

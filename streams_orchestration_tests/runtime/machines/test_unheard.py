@@ -23,7 +23,7 @@ def place(tmp_path: Path, hosts: FakeHosts) -> Place:
     file = write_rows(tmp_path / "rows.parquet", 5)
     place = Place(tmp_path, hosts, totals(file, fusion="manual", pes=2))
     place.registered("north")
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     place.agents["north"].turn()
     place.set(tables.host, space=ELSEWHERE, state="RUNNING", heartbeat_at=clock.now())
     return place

@@ -9,7 +9,7 @@ import pytest
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import awaiting, control
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import WaitingForMachineError
 from streams_orchestration.runtime.machines.register import set_machine_state
 from streams_orchestration.runtime.observing.reading import read_status
@@ -33,7 +33,7 @@ def place(tmp_path: Path, hosts: FakeHosts) -> Place:
 
 
 def test_a_host_that_no_machine_takes_waits(place: Place):
-    (words,) = control.launch(place.catalog, place.name)
+    (words,) = control.launch_hosts(place.catalog, place.name)
     assert words.startswith("host 0 waits: machine south is needed, and north has another name.")
     status = read_status(place.home, place.name)
     assert (status.state, status.hosts[0].state) == ("WAITING", "WAITING")
@@ -41,13 +41,13 @@ def test_a_host_that_no_machine_takes_waits(place: Place):
 
 
 def test_a_caller_that_awaits_the_start_is_told_the_reason(place: Place):
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     with pytest.raises(WaitingForMachineError, match=r"app is WAITING: host 0: machine south is needed, .* by itself"):
-        awaiting.await_running(place.catalog, place.name, 60.0)
+        awaiting.await_running_pes(place.catalog, place.name, 60.0)
 
 
 def test_it_is_started_when_a_machine_comes(place: Place):
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     tending = HostRescheduler(place.home, "north")
     tending.look()
     assert place.host.state == "WAITING"
@@ -60,7 +60,7 @@ def test_it_is_started_when_a_machine_comes(place: Place):
 def test_it_is_started_when_its_machine_takes_hosts_again(place: Place):
     place.registered("south")
     set_machine_state(place.home, "south", "DRAINING")
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     assert "south is drained" in (place.host.error or "")
     set_machine_state(place.home, "south", "UP")
     HostRescheduler(place.home, "north").look()
@@ -68,21 +68,21 @@ def test_it_is_started_when_its_machine_takes_hosts_again(place: Place):
 
 
 def test_a_waiting_host_changes_nothing_in_the_catalog(place: Place):
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     before = place.host
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     assert place.host == before
 
 
 def test_a_host_whose_only_machine_is_lost_waits_without_using_up_resets(place: Place):
     place.registered("south").turn()
-    control.launch(place.catalog, place.name)
+    control.launch_hosts(place.catalog, place.name)
     place.agents["south"].turn()
     place.set(tables.host, state="RUNNING", space=ELSEWHERE, heartbeat_at=0.0)
     place.set(tables.unit, state="PROCESSING")
     place.set(tables.machine, tables.machine.c.name == "south", lease_until=0.0, space=ELSEWHERE)
     for failure in find_failures(read_status(place.home, place.name), clock.now()):
-        reset(place.home, place.name, failure.unit)
+        reset_unit(place.home, place.name, failure.unit)
     status = read_status(place.home, place.name)
     assert (status.state, place.host.state) == ("WAITING", "WAITING")
     assert "south is lost, since its lease has ended" in (place.host.error or "")
@@ -94,8 +94,8 @@ def test_a_host_whose_only_machine_is_lost_waits_without_using_up_resets(place: 
 
 
 def test_a_waiting_application_can_be_cancelled(place: Place):
-    control.launch(place.catalog, place.name)
-    status = control.cancel(place.catalog, place.name, 0.0)
+    control.launch_hosts(place.catalog, place.name)
+    status = control.cancel_application(place.catalog, place.name, 0.0)
     assert (status.state, status.hosts[0].state, status.hosts[0].error) == ("STOPPED", "STOPPED", None)
     place.registered("south")
     HostRescheduler(place.home, "north").look()

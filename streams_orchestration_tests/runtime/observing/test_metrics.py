@@ -19,7 +19,7 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.operators import Operator, TupleBatch
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import NotDeployedError, StaleGenerationError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
@@ -219,7 +219,7 @@ def test_an_uncommitted_batch_does_not_count_and_a_replayed_one_counts_again(tmp
     lost = application.plan(program)
     assert lost is not None
     results = application.execute(program, lost)
-    reset(application.home, application.name, program.unit)
+    reset_unit(application.home, application.name, program.unit)
     with pytest.raises(StaleGenerationError):
         commit_batch(application.catalog, program, lost, results, 0.0)
     assert metrics_of(application).pes[0].rows_in == 25

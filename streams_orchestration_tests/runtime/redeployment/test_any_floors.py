@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.routing import nested_channels
 from streams_orchestration_tests.examples import examples
@@ -114,7 +114,7 @@ def test_each_key_is_judged_by_the_greater_watermark_of_its_channels(
                 redeploy(local, application(Path(place), judge, event[1], lag))
                 channels.divide(event[1])
             elif event[0] == "reset":
-                reset(local.home, local.name, local.units[0], force=True)
+                reset_unit(local.home, local.name, local.units[0], force=True)
             else:
                 for on, back, key in event:
                     now += on

@@ -17,7 +17,7 @@ from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.timers import Timers
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import sink
 from streams_orchestration_tests.runtime.event_times import in_event_time, lines, through
@@ -218,9 +218,9 @@ def test_a_reset_goes_back_into_the_time_when_keys_are_judged_by_their_old_chann
     run.write(*FIRST[:2])
     run.cut()
     run.write(*FIRST[2:])
-    reset(run.local.home, run.local.name, run.local.units[0], force=True)
+    reset_unit(run.local.home, run.local.name, run.local.units[0], force=True)
     run.write(*THEN, *OTHERS)
-    reset(run.local.home, run.local.name, run.local.units[0], force=True)
+    reset_unit(run.local.home, run.local.name, run.local.units[0], force=True)
     assert of_its_own_time(kind, run.end()) == undisturbed(kind)
 
 

@@ -17,7 +17,7 @@ from streams_orchestration.operators.standard.deduplicate import DeDuplicate
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.holds import end_expired_holds
-from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.errors import NotDeployableError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.operator_errors import OperatorError
@@ -37,11 +37,11 @@ pytestmark = pytest.mark.slow
 def test_a_stopped_application_stays_stopped_if_its_redeploy_is_refused(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
-    cancel(local.catalog, local.name, 1.0)
+    cancel_application(local.catalog, local.name, 1.0)
     monkeypatch.setattr(redeploying, "are_drained", lambda *_: False)
-    monkeypatch.setattr(redeploying, "launch", lambda *_: ())
+    monkeypatch.setattr(redeploying, "launch_hosts", lambda *_: ())
     monkeypatch.setattr(redeploying, "drain", lambda *_: "something is under way")
-    monkeypatch.setattr(redeploying, "cancel", partial(cancel, timeout=0.1))
+    monkeypatch.setattr(redeploying, "cancel_application", partial(cancel_application, timeout=0.1))
     with pytest.raises(NotDrainedError):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert read_status(local.home, local.name).state == "STOPPED"

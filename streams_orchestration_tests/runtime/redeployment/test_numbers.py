@@ -41,7 +41,7 @@ BEFORE, AFTER = HEAD + chain("A") + chain("B"), HEAD + chain("C") + chain("B") +
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(trial_supervision, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(trial_supervision, "launch_hosts", lambda *_, **__: ())
     return Home(tmp_path / "home")
 
 

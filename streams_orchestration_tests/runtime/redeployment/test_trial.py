@@ -19,7 +19,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.catalog.start_lock import StartLock, lock_start
 from streams_orchestration.runtime.deployment import opening
-from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.requests import Revert
 from streams_orchestration.runtime.errors import HostLaunchError, NotDeployableError, RevertedError
@@ -229,7 +229,7 @@ def test_a_host_that_cannot_be_started_at_all_takes_the_plan_back(
             raise HostLaunchError(message)
         return ()
 
-    monkeypatch.setattr(trial_supervision, "launch", launch)
+    monkeypatch.setattr(trial_supervision, "launch_hosts", launch)
     with pytest.raises(RevertedError, match="there is no Java"):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert len(calls) > 1, "what the previous plan needs is started"
@@ -259,7 +259,7 @@ def stepped_redeploys(local: LocalApplication, monkeypatch: pytest.MonkeyPatch) 
         return redeployment
 
     monkeypatch.setattr(bringing_up, "replace_plan", try_here)
-    monkeypatch.setattr(bringing_up, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(bringing_up, "launch_hosts", lambda *_, **__: ())
 
 
 @pytest.mark.usefixtures("stepped_redeploys")
@@ -342,7 +342,7 @@ def test_a_second_redeploy_waits_until_the_first_is_decided(local: LocalApplicat
 
 def test_a_trial_that_was_stopped_is_decided_when_the_application_runs_again(local: LocalApplication):
     begin(local)
-    cancel(local.catalog, local.name, 1.0)
+    cancel_application(local.catalog, local.name, 1.0)
     time_is_over(local)
     observe(local.catalog, local.name)
     assert trial_of(local).state == "OPEN"

@@ -19,7 +19,7 @@ from sqlalchemy import select, update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.redeployment import draining
 from streams_orchestration.runtime.redeployment.trial_supervision import OnTrialError
@@ -175,7 +175,7 @@ def test_a_savepoint_of_a_unit_that_is_reset_no_more_is_refused_at_once(local: L
 
 def test_a_savepoint_during_a_trial_is_refused(local: LocalApplication, tmp_path: Path, hosts: FakeHosts):
     redeploy(local, visits(tmp_path, 3, 3))
-    cancel(local.catalog, local.name, 0.1)
+    cancel_application(local.catalog, local.name, 0.1)
     with pytest.raises(OnTrialError, match="was stopped while its last redeploy was on trial"):
         take(local)
     assert list(list_savepoints(local.home)) == []
@@ -190,7 +190,7 @@ def test_a_region_that_its_operator_drives_is_named(data: Path, tmp_path: Path, 
 
 def test_a_savepoint_of_an_application_stopped_at_its_cut_starts_no_host(local: LocalApplication, hosts: FakeHosts):
     take(local, "first")
-    cancel(local.catalog, "app", 1.0)
+    cancel_application(local.catalog, "app", 1.0)
     second = create_savepoint(local.home, "app", "second").manifest
     first = read_manifest(find_savepoint(local.home, "first"))
     assert hosts.launched == []
@@ -200,7 +200,7 @@ def test_a_savepoint_of_an_application_stopped_at_its_cut_starts_no_host(local: 
 def test_one_that_was_stopped_amid_an_epoch_runs_up_to_its_cut_and_is_stopped_again(
     local: LocalApplication, hosts: FakeHosts, tmp_path: Path
 ):
-    cancel(local.catalog, "app", 1.0)
+    cancel_application(local.catalog, "app", 1.0)
     created = take_with_hosts(local)
     with local.catalog.read() as connection:
         assert connection.scalar(select(tables.application.c.state)) == "STOPPED"
@@ -273,10 +273,10 @@ def test_one_that_was_stopped_is_so_again_when_the_process_that_ran_it_for_a_whi
         with local.catalog.read() as connection:
             return connection.scalar(select(tables.application.c.wanted))
 
-    cancel(local.catalog, "app", 1.0)
+    cancel_application(local.catalog, "app", 1.0)
     with monkeypatch.context() as patch:
-        patch.setattr(creating, "launch", die)
-        patch.setattr(creating, "cancel", die)
+        patch.setattr(creating, "launch_hosts", die)
+        patch.setattr(creating, "cancel_application", die)
         with pytest.raises(KilledError):
             create_savepoint(local.home, "app", "point")
     assert wanted() == "RUNNING", "it may be on its way to its cut"
@@ -299,7 +299,7 @@ def take_with_hosts(local: LocalApplication) -> SavepointPlace:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(creating, "are_drained", lambda *_: False)
         patch.setattr(creating, "drain", drain)
-        patch.setattr(creating, "cancel", partial(cancel, timeout=0.0))
+        patch.setattr(creating, "cancel_application", partial(cancel_application, timeout=0.0))
         return create_savepoint(local.home, "app", "point").place
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.sinks.sinks import read_sinks
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
@@ -135,7 +135,7 @@ def test_marked_directories_and_watermarks_of_sinks_are_true_at_every_step(
                     local.trigger()
                     turn(1)
                 case ("reset", _):
-                    reset(local.home, local.name, local.units[0], force=True)
+                    reset_unit(local.home, local.name, local.units[0], force=True)
                 case ("redeploy", other):
                     redeploy(local, plan(file, lag, other))
                 case rows:

@@ -23,7 +23,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.event_time.naive_clock import NaiveClock
@@ -278,7 +278,7 @@ def test_marks_in_targets_are_true_and_never_fall(
                     turn(2)
                 case ("reset", _):
                     for unit in local.units:
-                        reset(local.home, local.name, unit, force=True)
+                        reset_unit(local.home, local.name, unit, force=True)
                 case ("redeploy", other):
                     redeploy(local, plan(directory, target, lag, other))
                 case rows:

@@ -20,7 +20,7 @@ from sqlalchemy import select
 
 from streams_orchestration.operators.files.partitions import NULL
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
@@ -175,7 +175,7 @@ def test_every_row_is_published_once_and_stays(
             case "turn":
                 out.turn()
             case "reset":
-                reset(out.local.home, out.local.name, "region-0")
+                reset_unit(out.local.home, out.local.name, "region-0")
                 out.local.report_running()
             case "restart":
                 out.restart()
@@ -212,7 +212,7 @@ def test_a_file_has_no_more_epochs_than_it_may_and_is_not_closed_before(
     for number, boundary in enumerate(boundaries):
         out.commit(boundary=boundary)
         if number in resets:
-            reset(out.local.home, out.local.name, "region-0")
+            reset_unit(out.local.home, out.local.name, "region-0")
             out.local.report_running()
         out.turn()
     before = out.files()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.delivering import deliverers
@@ -117,7 +117,7 @@ def test_resets_deaths_and_sleepers_lose_and_repeat_nothing(
                 sleepers.append((local.deliverers["Out"], rows))
                 local.deliverers = deliverers(local.catalog, local.name, local.programs)
             case "reset":
-                reset(local.home, local.name, "region-0")
+                reset_unit(local.home, local.name, "region-0")
                 local.report_running()
             case _:
                 local.publish()

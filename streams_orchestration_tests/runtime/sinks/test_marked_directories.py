@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.sinks.delivering import deliverers
@@ -165,7 +165,7 @@ def test_resets_take_no_mark_back_and_mark_nothing_early(tmp_path: Path, width: 
         now = {hour for hour, (_, mark) in directories(local).items() if mark}
         assert marked <= now
         marked = now
-        reset(local.home, local.name, local.units[0], force=True)
+        reset_unit(local.home, local.name, local.units[0], force=True)
     local.run()
     assert directories(local) == by_hour(rows)
 

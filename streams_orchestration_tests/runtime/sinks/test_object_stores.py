@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import NotDeployableError, OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.delivering import deliverers
@@ -55,7 +55,7 @@ def test_an_epoch_that_is_not_complete_is_not_there_and_a_reset_leaves_nothing_o
     application.local.commit()
     application.local.publish()
     assert application.visible() == sorted(rows(5))
-    reset(application.home, application.local.name, "region-0")
+    reset_unit(application.home, application.local.name, "region-0")
     application.local.publish()
     assert (application.visible(), application.waiting()) == (sorted(rows(5)), [])
     application.local.run()

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.storage.home import Home
@@ -79,7 +79,7 @@ def needed(local: LocalApplication) -> set[str]:
 
 def back(local: LocalApplication) -> None:
     (unit,) = local.units
-    reset(local.home, local.name, unit, force=True)
+    reset_unit(local.home, local.name, unit, force=True)
 
 
 def finish(local: LocalApplication) -> None:

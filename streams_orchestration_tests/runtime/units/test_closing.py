@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.queries import commits
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.unit_store import count_unclosed
@@ -60,7 +60,7 @@ def test_the_counter_says_how_many_pes_have_not_closed_the_current_epoch(
             if event == "trigger":
                 local.trigger()
             elif event == "reset":
-                reset(local.home, local.name, local.units[0], force=True)
+                reset_unit(local.home, local.name, local.units[0], force=True)
                 local.report_running()
             else:
                 local.step(local.programs[int(event)])

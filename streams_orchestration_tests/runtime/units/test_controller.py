@@ -14,7 +14,7 @@ from sqlalchemy import update
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import awaiting, control
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import HostLaunchError, StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
@@ -58,7 +58,7 @@ def test_the_states_of_a_host_that_dies(running: Running):
     unit = running.unit
     assert (unit.state, unit.attempts, unit.generation) == ("UNHEALTHY", 0, 1)
     assert "is gone" in (unit.cause or "")
-    reset(running.home, running.name, "region-0", generation=1)
+    reset_unit(running.home, running.name, "region-0", generation=1)
     unit = running.unit
     assert (unit.state, unit.attempts, unit.generation) == ("UNHEALTHY", 0, 1), "not before the host is back (B12)"
     assert running.hosts.launched == [0, 0]
@@ -126,21 +126,21 @@ def test_a_failure_that_went_by_is_reset_all_the_same(running: Running):
 def test_awaiting_a_reset_ends_with_an_error_when_a_host_hangs(running: Running, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(awaiting, "HEALING_SECONDS", 0.0)
     running.work()
-    reset(running.home, running.name, "region-0")
+    reset_unit(running.home, running.name, "region-0")
     running.set(tables.host, heartbeat_at=time.time() - 2 * HEARTBEAT_LIMIT)
     with pytest.raises(HostLaunchError, match="region-0 of app needs a reset: host 0 gave no heartbeat for 4"):
-        awaiting.await_running(running.catalog, running.name, 5.0, "region-0")
+        awaiting.await_running_pes(running.catalog, running.name, 5.0, "region-0")
 
 
 def test_awaiting_a_reset_ends_with_an_error_when_a_pe_fails_again(running: Running, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(awaiting, "HEALING_SECONDS", 0.0)
     running.work()
-    reset(running.home, running.name, "region-0")
+    reset_unit(running.home, running.name, "region-0")
     running.local.report_running()
     running.set(tables.unit, asked=True)
     running.set(tables.pe, state="FAILED", error="boom")
     with pytest.raises(HostLaunchError, match="boom"):
-        awaiting.await_running(running.catalog, running.name, 5.0, "region-0")
+        awaiting.await_running_pes(running.catalog, running.name, 5.0, "region-0")
 
 
 def test_awaiting_a_reset_ends_if_the_unit_worked_and_has_failed_once_more(
@@ -148,12 +148,12 @@ def test_awaiting_a_reset_ends_if_the_unit_worked_and_has_failed_once_more(
 ):
     monkeypatch.setattr(awaiting, "HEALING_SECONDS", 0.0)
     running.work()
-    reset(running.home, running.name, "region-0")
+    reset_unit(running.home, running.name, "region-0")
     running.work()
     running.set(tables.pe, state="FAILED", error="boom")
-    awaiting.await_running(running.catalog, running.name, 0.0, "region-0", failed=1)
+    awaiting.await_running_pes(running.catalog, running.name, 0.0, "region-0", failed=1)
     with pytest.raises(HostLaunchError, match="boom"):
-        awaiting.await_running(running.catalog, running.name, 5.0, "region-0", failed=2)
+        awaiting.await_running_pes(running.catalog, running.name, 5.0, "region-0", failed=2)
 
 
 def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):
@@ -166,7 +166,7 @@ def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):
     failure = running.failure
     assert failure is not None
     assert "drainTimeout of 180 s" in failure.reason
-    reset(running.home, running.name, "region-0", generation=failure.generation)
+    reset_unit(running.home, running.name, "region-0", generation=failure.generation)
     assert (running.unit.state, running.unit.attempts) == ("RESETTING", 1)
     assert "drainTimeout" in (running.unit.cause or "")
     running.finish()
@@ -180,20 +180,20 @@ def test_a_reset_of_a_unit_that_a_redeploy_replaces_meanwhile_says_so(
     def launch(*_: Any, **__: Any) -> None:
         running.set(tables.unit, name="region-7")
 
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", launch)
+    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch_hosts", launch)
     with pytest.raises(StreamsRuntimeError, match="the unit region-0 no longer exists"):
-        reset(running.home, running.name, "region-0")
+        reset_unit(running.home, running.name, "region-0")
 
 
 def test_a_reset_that_is_not_answered_has_the_hosts_killed(running: Running):
     running.work()
-    reset(running.home, running.name, "region-0")
+    reset_unit(running.home, running.name, "region-0")
     pids = set(running.hosts.alive_pids)
     running.expire()
     failure = running.failure
     assert failure is not None
     assert "resetTimeout of 180 s" in failure.reason
-    reset(running.home, running.name, "region-0", generation=failure.generation)
+    reset_unit(running.home, running.name, "region-0", generation=failure.generation)
     assert not pids & running.hosts.alive_pids, "it cannot end by itself"
     assert (running.unit.state, running.unit.attempts) == ("UNHEALTHY", 1)
     running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
@@ -216,8 +216,8 @@ def test_attempts_are_used_up_by_crashes_without_a_complete_epoch(running: Runni
     assert failure is not None
     assert failure.exhausted
     with pytest.raises(StreamsRuntimeError, match="was reset 5 times in a row"):
-        reset(running.home, running.name, "region-0")
-    reset(running.home, running.name, "region-0", force=True)
+        reset_unit(running.home, running.name, "region-0")
+    reset_unit(running.home, running.name, "region-0", force=True)
     assert (running.unit.state, running.unit.max_attempts) == ("UNHEALTHY", 10)
     running.come_up()
     assert (running.unit.state, running.unit.attempts) == ("PROCESSING", 6)
@@ -227,11 +227,11 @@ def test_attempts_are_used_up_by_crashes_without_a_complete_epoch(running: Runni
 def test_a_reset_touches_its_own_region_only(tmp_path: Path, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(applications.PERIODIC["consistent"], "period", 1e6)  # however slow the machine is
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
-    control.launch(local.catalog, local.name)
+    control.launch_hosts(local.catalog, local.name)
     for program in local.programs * 2:
         local.step(program)
     before = {pe.id: pe for pe in read_status(local.home, local.name).pes}
-    reset(local.home, local.name, "region-1")
+    reset_unit(local.home, local.name, "region-1")
     for pe in read_status(local.home, local.name).pes:
         if pe.unit == "region-1":
             assert (pe.generation, pe.batch) == (2, -1)
@@ -242,7 +242,7 @@ def test_a_reset_touches_its_own_region_only(tmp_path: Path, hosts: FakeHosts, m
 def test_events_do_not_grow_without_bound(running: Running, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("streams_orchestration.runtime.units.unit_store.KEPT_EVENTS", 6)
     for _ in range(5):
-        reset(running.home, running.name, "region-0", force=True)
+        reset_unit(running.home, running.name, "region-0", force=True)
         running.local.report_running()
     assert running.events == ["reset began", "reset done"] * 3
 
@@ -287,7 +287,7 @@ def test_a_host_that_dies_while_others_are_launched_is_fenced_off(running: Runni
     running.kill_host()
     with monkeypatch.context() as unseen:
         unseen.setattr(control, "observe", lambda *_: None)
-        control.launch(running.catalog, running.name)
+        control.launch_hosts(running.catalog, running.name)
     assert running.hosts.launched == [0, 0]
     assert (running.unit.state, running.failure) == ("UNHEALTHY", None)
     with pytest.raises(StaleGenerationError):
@@ -299,7 +299,7 @@ def test_a_host_that_dies_while_others_are_launched_is_fenced_off(running: Runni
 
 def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
-    control.launch(local.catalog, local.name)
+    control.launch_hosts(local.catalog, local.name)
     name = next(unit.name for unit in read_status(local.home, local.name).units if unit.region is None)
     pe = int(name.removeprefix("pe-"))
     waits = []
@@ -312,7 +312,7 @@ def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
         unit = next(unit for unit in read_status(local.home, local.name).units if unit.name == name)
         assert unit.outage is not None
         waits.append(max(failure.due_at - unit.outage["detected"], 0.0))
-        reset(local.home, local.name, name, generation=failure.generation)
+        reset_unit(local.home, local.name, name, generation=failure.generation)
         local.report_running()
     assert waits == pytest.approx([0.0, 4.0, 20.0, 100.0], abs=1e-3)
 

@@ -15,7 +15,7 @@ from sqlalchemy import update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import control
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.limits import ENTERED_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -180,13 +180,13 @@ def look(local: LocalApplication, known: dict[str, KnownFailure]) -> tuple[set[s
     observe(local.catalog, local.name)
     healing = decide_resets(read_status(local.home, local.name), time.time(), known)
     for failure in (request.failure for request in healing.resets):
-        reset(local.home, local.name, failure.unit, generation=failure.generation)
+        reset_unit(local.home, local.name, failure.unit, generation=failure.generation)
     return {request.failure.unit for request in healing.resets}, healing.known
 
 
 def test_all_units_of_a_host_come_back_together_though_it_dies_again_in_their_reset(tmp_path: Path, hosts: FakeHosts):
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, 40, fusion="legacy"), 5)
-    control.launch(local.catalog, local.name)
+    control.launch_hosts(local.catalog, local.name)
     come_up(local)
     for program in local.programs * 2:
         local.step(program)

@@ -13,7 +13,7 @@ import pytest
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import reset as resetting
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.combinations import often
@@ -27,7 +27,7 @@ class CrashError(BaseException):
 
 
 def steps_of_a_reset() -> list[str]:
-    return ["_end_hosts", "observe", "begin_reset", "launch", "remove_files"]
+    return ["_end_hosts", "observe", "begin_reset", "launch_hosts", "remove_files"]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_reset_that_dies_half_way_is_completed_by_the_next(
     with monkeypatch.context() as crashing:
         crashing.setattr(resetting, died, dying)
         with contextlib.suppress(CrashError):
-            reset(running.home, running.name, "region-0", generation=running.unit.generation)
+            reset_unit(running.home, running.name, "region-0", generation=running.unit.generation)
     for _ in range(3):  # others look on, and hosts that were started come up
         running.watch()
         if running.hosts.alive_pids:
@@ -78,7 +78,7 @@ def _break(running: Running, fault: str) -> None:
             running.local.trigger()
             running.expire()
         case "reset":
-            reset(running.home, running.name, "region-0")
+            reset_unit(running.home, running.name, "region-0")
             running.expire()
 
 
@@ -123,13 +123,13 @@ def test_any_number_of_callers_do_one_reset(running: Running):
     running.kill_host()
     observe(running.catalog, running.name)
     with ThreadPoolExecutor(8) as pool:
-        actual = list(pool.map(lambda _: reset(running.home, running.name, "region-0", generation=1), range(16)))
+        actual = list(pool.map(lambda _: reset_unit(running.home, running.name, "region-0", generation=1), range(16)))
     assert set(actual) == {1}, "its host is not back"
     assert running.hosts.launched == [0, 0]
     running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: observe(running.catalog, running.name), range(16)))
-        list(pool.map(lambda _: reset(running.home, running.name, "region-0", generation=1), range(16)))
+        list(pool.map(lambda _: reset_unit(running.home, running.name, "region-0", generation=1), range(16)))
     assert (running.unit.generation, running.unit.attempts) == (2, 1)
     assert running.events.count("reset began") == 1
     running.finish()

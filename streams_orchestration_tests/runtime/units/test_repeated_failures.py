@@ -15,7 +15,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.operator_errors import DiskFailure, OperatorFailure, OutsideFailure
@@ -186,7 +186,7 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     engine.queries[-1].error, engine.queries[-1].cause = error, cause
     host._reconcile()
     observe(host.catalog, "app")
-    reset(home, "app", "region-0", launcher=FakeHosts())
+    reset_unit(home, "app", "region-0", launcher=FakeHosts())
     (unit,) = read_units(Catalog(home), "app").units
     assert (unit.attempts, unit.max_attempts) == (1, 6 if outside else 5)
     assert (unit.give_up_at is not None) is outside

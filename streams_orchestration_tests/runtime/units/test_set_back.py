@@ -110,7 +110,7 @@ def test_a_process_that_knows_the_time_badly_changes_nothing(running: Running, m
         observe(running.catalog, running.name)
         assert column(running, tables.unit, "since") == since
     finally:
-        clock.forget()
+        clock.forget_reading()
 
 
 def test_failures_of_a_time_to_come_are_forgotten_when_that_is_far_away():

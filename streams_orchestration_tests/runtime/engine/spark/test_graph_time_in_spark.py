@@ -17,7 +17,7 @@ from streams_orchestration.builder.testing import spark_engine
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -142,7 +142,7 @@ def test_results_are_those_of_sql_over_all_that_is_not_late_in_all_batches_redep
         (tmp_path / "queries.yaml").write_text(more)
         assert redeploy(local, compile_spec(tmp_path / "queries.yaml", Options())).verdict == "kept"
         run_some(local, 1)
-        reset(local.home, local.name, local.units[0], force=True)
+        reset_unit(local.home, local.name, local.units[0], force=True)
         local.report_running()
         local.run()
         assert published(local) == results

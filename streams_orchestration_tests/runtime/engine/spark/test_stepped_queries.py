@@ -20,7 +20,7 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.engine.spark.frames import query as frame_query
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.savepoints import restore_checks
@@ -124,7 +124,7 @@ def test_a_redeploy_amid_keeps_the_state_of_queries(tmp_path: Path):
 
 @pytest.mark.deep
 def test_a_clone_goes_on_from_an_exported_savepoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(restore_checks, "with_columns_of_queries", lambda wanted: wanted.compilation)
+    monkeypatch.setattr(restore_checks, "add_query_columns", lambda wanted: wanted.compilation)
     with application(tmp_path, graph()) as local:
         run_some(local, 4)
         exported = export_savepoint(local.home, take(local).manifest.title, tmp_path / "exported").place
@@ -148,7 +148,7 @@ def test_results_behind_the_cut_are_repeated_after_a_reset(tmp_path: Path, monke
         assert figures["watermark"] >= START.timestamp()
         assert figures["state_rows"] > 0, "rows of the join that wait"
         assert figures["late_rows"] == 0
-        reset(local.home, local.name, local.units[0], force=True)
+        reset_unit(local.home, local.name, local.units[0], force=True)
         local.report_running()
         local.run()
         assert published(local) == wanted(tmp_path)
