@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from functools import partial
+from inspect import isfunction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -226,8 +227,9 @@ class Runtime(SimpleNamespace):
 
     def replace(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Take the place of the runtime's functions that this has, now and as later replaced on it."""
-        for name in set(dir(api)).intersection(dir(type(self))):
-            monkeypatch.setattr(api, name, partial(self._call, name))
+        for name in dir(type(self)):
+            if not name.startswith("_") and name != "replace" and isfunction(getattr(type(self), name)):
+                monkeypatch.setattr(api, name, partial(self._call, name))  # fails if the runtime has no such function
 
     def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
         return getattr(self, name)(*arguments, **named)
