@@ -96,7 +96,7 @@ def cancel(application: str, timeout: float) -> int:
     api.read_status(home, application)
     stop_orphans(api.Catalog(home), application)
     Jobs(home, application).cancel(timeout)
-    status = api.observed_status(api.open_catalog(home, application), application)
+    status = api.observe_status(api.open_catalog(home, application), application)
     return answer(
         lambda: {"state": status.shown_state, "status": status_document(home, status)},
         f"{application} is {status.shown_state}.",

@@ -94,8 +94,8 @@ class Foreground:
         return self._start is not None and self._start.launched
 
     def status(self) -> api.ApplicationStatus:
-        """Update the states of the application's units, then return its status. Raises as `observed_status` does."""
-        return api.observed_status(self._catalog, self._name)
+        """Update the states of the application's units, then return its status. Raises as `observe_status` does."""
+        return api.observe_status(self._catalog, self._name)
 
     def ended(self) -> bool:
         """Return True if the application is complete or stopped.

@@ -110,8 +110,8 @@ class Jobs:
         self._run(reset_job(self._application, RESOURCE_KEY, self._keys), {"claim": claim}, tags)
 
     def status(self) -> api.ApplicationStatus:
-        """Update the states of the application's units, then return its status. Raises as `observed_status` does."""
-        return api.observed_status(api.open_catalog(self._home, self._application), self._application)
+        """Update the states of the application's units, then return its status. Raises as `observe_status` does."""
+        return api.observe_status(api.open_catalog(self._home, self._application), self._application)
 
     def _run(
         self,

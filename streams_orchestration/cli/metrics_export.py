@@ -33,7 +33,7 @@ def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
     """
     home = api.Home.default()
     if serve is None and not otlp:
-        write_output(api.metrics_text(home)[0].decode(), None)
+        write_output(api.read_metrics_text(home)[0].decode(), None)
         return 0
     log_to_standard_error(logging.WARNING, "%(asctime)s %(levelname)s %(message)s")
     with ExitStack() as stack:

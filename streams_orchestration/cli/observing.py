@@ -181,7 +181,7 @@ def status_document(home: api.Home, status: api.ApplicationStatus) -> dict[str, 
     now = api.now()
     redeployed = api.last_redeploy(home, status.application)
     return {
-        **api.document(status, api.read_metrics(home, status.application, now), now),
+        **api.build_status_document(status, api.read_metrics(home, status.application, now), now),
         "last_redeploy": None if redeployed is None else asdict(redeployed),
     }
 

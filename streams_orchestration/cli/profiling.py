@@ -48,7 +48,7 @@ def measure_profile(
 
     decision = _decision(compare) if compare is not None else None
     with Interrupts(lambda: None) as interrupts:
-        measurement = api.measure(api.Home.default(), application, seconds, interrupts.pause, note)
+        measurement = api.measure_application(api.Home.default(), application, seconds, interrupts.pause, note)
     for remark in measurement.remarks:
         warning(f"{application}: {remark}.")
     for each in measurement.profile.unmeasured:
@@ -99,11 +99,11 @@ def _compare(home: api.Home, application: str, profile: Profile, decision: dict[
         ApplicationError: the profile has no costs.
         OutcomesError: the stored comparisons cannot be read or written.
     """
-    outcome = api.outcome_of(api.deployed_compilation(home, application), profile, decision)
+    outcome = api.compare_with_profile(api.read_compilation(home, application), profile, decision)
     if outcome is None:
         message = f"{application} does not run with that decision, so nothing is compared."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--compare'")
-    path, kept = api.keep_outcome(home, application, outcome, api.now())
+    path, kept = api.store_outcome(home, application, outcome, api.now())
     (messages() if alone else results()).print(comparison_table(outcome))
     note(f"{path}: {plural(len(kept), 'comparison')}")
 

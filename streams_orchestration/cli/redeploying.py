@@ -66,7 +66,7 @@ def redeploy_or_revert(
         message = "--fresh drops all state, so it cannot be combined with --dry-run."
         raise click.UsageError(message, click.get_current_context())
     home, read = api.Home.default(), read_application(spec)
-    kept = api.deployed_options(home, given.options.name or read.name)
+    kept = api.read_deployed_options(home, given.options.name or read.name)
     wanted = checked_to_run(compiled_to_run(read, given, kept))
     if dry_run:
         return _preview(home, wanted, drop_state, run_words(read.path, given.options))

@@ -85,7 +85,7 @@ def _deployed_before(home: api.Home, compiled: Identified) -> api.ApplicationSta
     """
     before = status_if_deployed(home, compiled.name)
     if before is not None:
-        api.require_unchanged(home, compiled)
+        api.require_unchanged_application(home, compiled)
     return before
 
 

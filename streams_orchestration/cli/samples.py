@@ -24,7 +24,7 @@ def sample(application: str, stream: str, format_: str) -> None:
     """
     home = api.Home.default()
     current().application = application
-    taken = api.read_sample(home, application, api.deployed_compilation(home, application), stream)
+    taken = api.read_sample(home, application, api.read_compilation(home, application), stream)
     if format_ == "json":
         write_json(asdict(taken))
         return

@@ -40,7 +40,7 @@ def compiled_to_start(home: api.Home, read: ReadSpec, given: GivenOptions, reque
     upgrade_catalog(api.Catalog(home))
     goes_on = isinstance(request, api.GoOn)
     return compiled_to_run(
-        read, given, api.deployed_options(home, given.options.name or read.name) if goes_on else None
+        read, given, api.read_deployed_options(home, given.options.name or read.name) if goes_on else None
     )
 
 

@@ -83,7 +83,7 @@ def _routes(reader: SnapshotReader, access: Access, compilers: Compilers) -> lis
         Route("/", page),
         Route("/compile", compile_view),
         Mount("/static", StaticFiles(directory=STATIC)),
-        Route("/metrics", api.metrics_answer(reader.home, reader.only)),
+        Route("/metrics", api.build_metrics_handler(reader.home, reader.only)),
         Route("/api/session", _session(access), methods=["GET", "POST"]),
         Route("/api/applications", json_answer(documents.applications)),
         Route("/api/applications/{name}/graph", json_answer(documents.graph)),

@@ -101,7 +101,7 @@ class SnapshotReader:
         with self._reading:
             kept = self._compilations.get(application)
         if kept is None or kept[0] != mark:
-            kept = (mark, api.deployed_compilation(self.home, application))
+            kept = (mark, api.read_compilation(self.home, application))
             with self._reading:
                 self._compilations[application] = kept
         return kept[1]

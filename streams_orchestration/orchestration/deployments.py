@@ -98,7 +98,7 @@ def deployed_or_compiled_options(
     Raises:
         CatalogError: the catalog cannot be read.
     """
-    options = api.deployed_options(home, application)
+    options = api.read_deployed_options(home, application)
     if options is not None:
         return options
     try:
@@ -113,7 +113,7 @@ def deployed_fusion(home: api.Home, application: str, physical: PhysicalGraph) -
     Raises:
         CatalogError: the catalog cannot be read.
     """
-    deployed = api.deployed_if_any(home, application)
+    deployed = api.read_compilation_if_any(home, application)
     return deployed.fusion if deployed is not None and deployed.physical == physical else None
 
 

@@ -271,7 +271,7 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
     """
     known, until = dict[str, api.KnownFailure](), time.monotonic() + timeout
     catalog = api.open_catalog(home, application)
-    while (status := api.observed_status(catalog, application)).state not in ENDED:
+    while (status := api.observe_status(catalog, application)).state not in ENDED:
         decisions = api.decide_resets(status, api.now(), known, patience=SENSOR_GRACE_SECONDS)
         known = decisions.known
         for request in decisions.resets:

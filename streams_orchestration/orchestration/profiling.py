@@ -112,10 +112,10 @@ def measure(key: str, keys: AssetKeys, application: str) -> NamedOp:
         """Measure the running application, and store and record its profile.
 
         Raises:
-            StreamsRuntimeError: the application does not run, or carried no tuples; see `api.measure`.
+            StreamsRuntimeError: the application does not run, or carried no tuples; see `api.measure_application`.
         """
         streams = streams_in(context, key)
-        measurement = api.measure(streams.directory(), application, config.seconds, _pause)
+        measurement = api.measure_application(streams.directory(), application, config.seconds, _pause)
         for remark in measurement.remarks:
             context.log.warning("%s: %s", application, remark)
         document = mapping_of(measurement.profile)
@@ -197,12 +197,12 @@ def compare(key: str, keys: AssetKeys, application: str) -> NamedOp:
         if applied is None:
             outcome = None
         else:
-            outcome = api.outcome_of(api.deployed_compilation(home, application), profile, applied)
+            outcome = api.compare_with_profile(api.read_compilation(home, application), profile, applied)
         if outcome is None:
             what = "runs without a decoupling decision of its assets, so there is nothing to compare"
             context.log.info("%s %s", application, what)
             return
-        path, kept = api.keep_outcome(home, application, outcome, api.now())
+        path, kept = api.store_outcome(home, application, outcome, api.now())
         context.log_event(_made(keys.of(application, OUTCOME), kept, outcome_metadata(outcome, kept, path)))
 
     return named_op(op, "compare")

@@ -292,7 +292,7 @@ def _event_time(
     if watermark is not None:
         metadata["streams/watermark"] = dg.MetadataValue.timestamp(watermark)
     if operators:
-        among = {name for each in operators for name in api.upstream(each, metrics.event_time)}
+        among = {name for each in operators for name in api.find_upstream_operators(each, metrics.event_time)}
         dropped = (
             int(metric.value)
             for operator in metrics.operators

@@ -68,7 +68,7 @@ def rescale_sensor(application: str, policy: Rescaling, key: str) -> dg.SensorDe
                 busy = f"the last change was {now - cursor.requested_at:.0f} s ago; the pause is {policy.pause:g} s"
             if busy is not None:
                 return dg.SkipReason(busy)
-            compilation = api.deployed_compilation(home, application)
+            compilation = api.read_compilation(home, application)
         except api.StreamsRuntimeError as error:
             return dg.SkipReason(str(error))
         judged = cursor.model_copy(update={"measured_at": profile.measured_at})

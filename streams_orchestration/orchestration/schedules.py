@@ -211,7 +211,7 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Ho
     except ApplicationError:
         return None
     plan = fingerprint(wanted)
-    if plan == status.fingerprint and _uids(wanted) == _uids(api.deployed_compilation(home, source.name)):
+    if plan == status.fingerprint and _uids(wanted) == _uids(api.read_compilation(home, source.name)):
         return f"nothing has changed: {source.name} runs as {plan}"
     tried = api.reverted_plan(home, source.name)
     if tried is not None and tried.fingerprint == plan:

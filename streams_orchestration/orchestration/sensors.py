@@ -146,7 +146,7 @@ class _Tick:
         record_until = time.monotonic() + RECORD_SHARE * seconds
         with ThreadPoolExecutor(RESETS_AT_ONCE) as pool:
             resets: list[Future[None]] = []
-            for summaries in api.watch(self.home, seconds):
+            for summaries in api.watch_applications(self.home, seconds):
                 self.deployed = set(summaries)
                 if self.all_deployed:
                     self.memories |= {name: Memory() for name in summaries if name not in self.memories}
@@ -216,10 +216,10 @@ class _Tick:
         """Note the application's failures and the runs that their resets owe, and return those whose reset is due.
 
         There are none if the application is no longer deployed. Other changes are left to the next tick. Raises
-        StreamsRuntimeError as `observed_status` does.
+        StreamsRuntimeError as `observe_status` does.
         """
         try:
-            status = api.observed_status(api.open_catalog(self.home, application), application)
+            status = api.observe_status(api.open_catalog(self.home, application), application)
         except api.NotDeployedError:  # undeployed after the summary was read
             return []
         before = self.memories[application]
@@ -243,7 +243,7 @@ class _Tick:
             NotDeployedError: the application was dropped during the look.
         """
         try:
-            status = api.observed_status(api.open_catalog(self.home, application), application)
+            status = api.observe_status(api.open_catalog(self.home, application), application)
         except api.NotDeployedError:  # undeployed after the summary was read
             return []
         now, before = api.now(), self.memories[application]

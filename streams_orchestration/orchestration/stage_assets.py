@@ -269,7 +269,7 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
             context: dg.AssetExecutionContext,
         ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
             streams = streams_in(context, source.resource)
-            deployed = api.deployed_if_readable(streams.directory(), source.name)
+            deployed = api.read_compilation_if_readable(streams.directory(), source.name)
             result = compile_stage(source, stage, streams.artifacts, source.defaults, deployed)
             yield from results_of(result, spec.key, stage)
 
@@ -281,7 +281,7 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         streams = streams_in(context, source.resource)
         store = streams.artifacts
-        deployed = api.deployed_if_readable(streams.directory(), source.name)
+        deployed = api.read_compilation_if_readable(streams.directory(), source.name)
         options = chosen(context.log, config, source, store, streams.directory())
         yield from results_of(compile_stage(source, stage, store, options, deployed), spec.key, stage)
 

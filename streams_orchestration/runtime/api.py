@@ -84,17 +84,17 @@ if TYPE_CHECKING:
     )
     from streams_orchestration.runtime.machines.standbys import Standbys
     from streams_orchestration.runtime.observing.compilations import (
-        deployed_compilation,
-        deployed_if_any,
-        deployed_if_readable,
-        deployed_options,
-        require_unchanged,
+        read_compilation,
+        read_compilation_if_any,
+        read_compilation_if_readable,
+        read_deployed_options,
+        require_unchanged_application,
     )
-    from streams_orchestration.runtime.observing.documents import document
-    from streams_orchestration.runtime.observing.event_time import OperatorEventTime, upstream
-    from streams_orchestration.runtime.observing.exposition.endpoint import metrics_answer, metrics_app
+    from streams_orchestration.runtime.observing.documents import build_status_document
+    from streams_orchestration.runtime.observing.event_time import OperatorEventTime, find_upstream_operators
+    from streams_orchestration.runtime.observing.exposition.endpoint import build_metrics_handler, metrics_app
     from streams_orchestration.runtime.observing.exposition.opentelemetry import SnapshotSender, interval_seconds
-    from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
+    from streams_orchestration.runtime.observing.exposition.prometheus import read_metrics_text
     from streams_orchestration.runtime.observing.last_redeploy import LastRedeploy, last_redeploy
     from streams_orchestration.runtime.observing.metrics import (
         ApplicationMetrics,
@@ -105,13 +105,17 @@ if TYPE_CHECKING:
         StreamMetrics,
     )
     from streams_orchestration.runtime.observing.metrics_reading import read_metrics
-    from streams_orchestration.runtime.observing.profiles.measuring import Measurement, measure
-    from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
+    from streams_orchestration.runtime.observing.profiles.measuring import Measurement, measure_application
+    from streams_orchestration.runtime.observing.profiles.outcomes import compare_with_profile, store_outcome
     from streams_orchestration.runtime.observing.reading import read_cuts, read_status
     from streams_orchestration.runtime.observing.samples import NoSampleError, NothingPassesError, Sample, read_sample
-    from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot, read_snapshot
+    from streams_orchestration.runtime.observing.snapshots import ObservedApplication, Snapshot, read_snapshot
     from streams_orchestration.runtime.observing.status import ApplicationStatus, ConnectionStatus
-    from streams_orchestration.runtime.observing.status_summaries import StatusSummary, observed_status, watch
+    from streams_orchestration.runtime.observing.status_summaries import (
+        StatusSummary,
+        observe_status,
+        watch_applications,
+    )
     from streams_orchestration.runtime.open_files import raise_open_files, require_open_files
     from streams_orchestration.runtime.printed_lines import OperatorLines, PrintedFollower, read_printed_lines
     from streams_orchestration.runtime.processes import read_process_start

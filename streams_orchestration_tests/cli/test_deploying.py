@@ -63,7 +63,7 @@ def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     deployed(status(), monkeypatch)
     monkeypatch.setattr(api, "open_catalog", lambda *_: None)
-    monkeypatch.setattr(api, "observed_status", lambda *_: status(state="STOPPED"))
+    monkeypatch.setattr(api, "observe_status", lambda *_: status(state="STOPPED"))
     assert main(["cancel", "flights", "--timeout", "5"]) == 0
     assert asked == [("cancel", "flights", 5.0)]
     captured = capsys.readouterr()
@@ -229,7 +229,7 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     plan = compile_spec(spec, last)
     new = replace(assignment(plan, {"Out": 1}), location=f"{decision}:1")
     decision.write_text(json.dumps(mapping_of_assignment(new)))
-    monkeypatch.setattr(api, "deployed_options", lambda *_: last)
+    monkeypatch.setattr(api, "read_deployed_options", lambda *_: last)
     monkeypatch.setattr(api, "require_java", lambda: None)
     assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0
     assert main(["redeploy", str(spec)]) == 0

@@ -17,9 +17,9 @@ from streams_orchestration.orchestration.cut_checks import judge
 from streams_orchestration.orchestration.progress import deployment_event, pe_event
 from streams_orchestration.orchestration.timeline import draw_timeline
 from streams_orchestration.orchestration.watching import Memory, look
-from streams_orchestration.runtime.observing.documents import document
+from streams_orchestration.runtime.observing.documents import build_status_document
 from streams_orchestration.runtime.observing.exposition.families import FAMILIES
-from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot
+from streams_orchestration.runtime.observing.snapshots import ObservedApplication, Snapshot
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration_tests.cli.made_up import NOW, host, metrics, pe, status
@@ -31,7 +31,7 @@ States = tuple[str, ...]
 
 
 def of_top(shown: ApplicationStatus) -> States:
-    rows = rows_of(Snapshot(NOW, (Observed(shown, metrics(), find_failures(shown, NOW)),), (), 10, 100))
+    rows = rows_of(Snapshot(NOW, (ObservedApplication(shown, metrics(), find_failures(shown, NOW)),), (), 10, 100))
     (region,) = (row.state for row in rows if row.kind == "region")
     return *(row.state for row in rows if row.kind in ("application", "pe")), region
 
@@ -73,7 +73,7 @@ def of_status(shown: ApplicationStatus) -> States:
 
 
 def of_status_document(shown: ApplicationStatus) -> States:
-    written = document(shown, metrics(), NOW)
+    written = build_status_document(shown, metrics(), NOW)
     return tuple(each["state"] for each in (written, *written["pes"], *written["units"]))
 
 
@@ -83,7 +83,7 @@ def of_timeline(shown: ApplicationStatus) -> States:
 
 
 def of_metrics(shown: ApplicationStatus) -> States:
-    moment = Snapshot(NOW, (Observed(shown, metrics(), find_failures(shown, NOW)),), (), 10, 100)
+    moment = Snapshot(NOW, (ObservedApplication(shown, metrics(), find_failures(shown, NOW)),), (), 10, 100)
     every = {each.name: each for families in FAMILIES.values() for each in families}
     kinds = [every[f"streams_{kind}_state"] for kind in ("application", "pe", "unit")]
     samples = [sample for kind in kinds for sample in kind.samples(moment)]

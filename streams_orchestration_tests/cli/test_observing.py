@@ -49,9 +49,9 @@ def test_details_say_how_old_the_last_delivery_is():
     assert "16 rows in 1 file, the last 3.0 s ago  /results" in rendered(
         details(delivered, NOW, metrics()), colour=False
     )
-    actual = json.loads(json.dumps(api.document(delivered, metrics(), NOW), default=str))
+    actual = json.loads(json.dumps(api.build_status_document(delivered, metrics(), NOW), default=str))
     assert (actual["sinks"][0]["delivered_at"], actual["sinks"][0]["delivery_age_seconds"]) == (NOW - 3, 3.0)
-    assert api.document(status(), metrics(), NOW)["sinks"][0]["delivery_age_seconds"] is None
+    assert api.build_status_document(status(), metrics(), NOW)["sinks"][0]["delivery_age_seconds"] is None
 
 
 def test_details_show_how_channels_are_spread_over_tasks():
@@ -88,7 +88,7 @@ def test_details_say_why_something_is_not_reset_by_itself(what: dict[str, Any], 
 
 
 def test_the_document_is_json_with_what_has_failed():
-    actual = json.loads(json.dumps(api.document(FAILED, metrics(), NOW), default=str))
+    actual = json.loads(json.dumps(api.build_status_document(FAILED, metrics(), NOW), default=str))
     assert actual["application"] == "flights"
     assert actual["sinks"][0]["path"] == str(sink().path)
     assert [failure["unit"] for failure in actual["failures"]] == ["region-0"]

@@ -45,7 +45,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, fl
         calls.append((application, seconds))
         return Measurement(FOUND, ("it was ended early",))
 
-    monkeypatch.setattr(api, "measure", measure)
+    monkeypatch.setattr(api, "measure_application", measure)
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     return calls
 

@@ -110,7 +110,9 @@ def test_a_plan_that_another_version_has_stored_is_named(spec: Path, capsys: Cap
     error = capsys.readouterr().err
     assert ("app was deployed by another version of the product" in error) == (status == 1)
     assert "validation error" not in error
-    assert api.deployed_options(Home(spec.parent / "home"), "app") is None, "--fresh needs none of what is deployed"
+    assert api.read_deployed_options(Home(spec.parent / "home"), "app") is None, (
+        "--fresh needs none of what is deployed"
+    )
 
 
 def test_a_width_for_this_redeploy_is_the_strongest(spec: Path, capsys: Capture):

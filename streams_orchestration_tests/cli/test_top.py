@@ -26,7 +26,7 @@ from streams_orchestration.cli.top.table import once
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.errors import CatalogUnavailableError
 from streams_orchestration.runtime.observing.metrics import CustomMetric
-from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot
+from streams_orchestration.runtime.observing.snapshots import ObservedApplication, Snapshot
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration_tests.cli.made_up import NOW, metrics, operator_metrics, pe, status, unit
 
@@ -44,7 +44,7 @@ OPERATORS = (
 def snapshot(**facts: Any) -> Snapshot:
     observed = status(**{"units": UNITS, "pes": PES} | facts)
     measured = metrics(operators=OPERATORS)
-    return Snapshot(NOW, (Observed(observed, measured, find_failures(observed, NOW)),), (), 1, 2)
+    return Snapshot(NOW, (ObservedApplication(observed, measured, find_failures(observed, NOW)),), (), 1, 2)
 
 
 FAILED = snapshot(pes=(PES[0], pe(1, unit="pe-1", operators=("Out",), state="FAILED", error="boom")))
@@ -76,7 +76,9 @@ def test_a_pe_is_as_far_behind_in_event_time_as_the_operator_that_is_most():
         for name, (watermark, ended) in found.items()
     )
     query = operator_metrics("Query", pe=1, custom=(CustomMetric("watermark", "gauge", NOW - 7, ""),))
-    observed = Observed(status(units=UNITS, pes=PES), metrics(operators=(*OPERATORS, query), event_time=times), ())
+    observed = ObservedApplication(
+        status(units=UNITS, pes=PES), metrics(operators=(*OPERATORS, query), event_time=times), ()
+    )
     rows = {row.name: row.event_time_behind for row in rows_of(Snapshot(NOW, (observed,), (), 1, 2))}
     assert rows == {
         "flights": 90, "region-0": 90, "PE 0": 90, "PE 1": 7, "In": 5, "Slow": 90, "Out": None, "Query": 7,
@@ -84,7 +86,9 @@ def test_a_pe_is_as_far_behind_in_event_time_as_the_operator_that_is_most():
 
 
 def test_operators_that_were_not_measured_have_no_figures():
-    unmeasured = Snapshot(NOW, (Observed(status(pes=PES, units=UNITS), metrics(operators=(), pes=()), ()),), (), 1, 2)
+    unmeasured = Snapshot(
+        NOW, (ObservedApplication(status(pes=PES, units=UNITS), metrics(operators=(), pes=()), ()),), (), 1, 2
+    )
     rows = [row for row in rows_of(unmeasured) if row.kind == "operator"]
     assert {(row.name, row.cores, row.rate) for row in rows} == {(n, None, None) for n in ("In", "Slow", "Out")}
 
@@ -266,7 +270,7 @@ def test_no_control_character_of_a_name_or_an_error_reaches_the_terminal():
     custom = (CustomMetric("errors", "counter", 1, hostile),)
     measured = metrics(operators=(operator_metrics("Out", pe=1, custom=custom), operator_metrics(f"In{hostile}")))
     observed = status(units=UNITS, pes=(PES[0], bad))
-    shown = Snapshot(NOW, (Observed(observed, measured, find_failures(observed, NOW)),), (), 1, 2)
+    shown = Snapshot(NOW, (ObservedApplication(observed, measured, find_failures(observed, NOW)),), (), 1, 2)
 
     async def play(pilot: Pilot[None], screen: Screen) -> None:
         screen.show(shown, f"the catalog is away {hostile}")
@@ -290,7 +294,7 @@ def test_nothing_deployed_is_shown():
 
 def test_many_rows_are_cut_and_said_to_be():
     many = tuple(operator_metrics(f"Op{number}") for number in range(1200))
-    observed = Observed(status(pes=(pe(0),), units=(unit(pes=(0,)),)), metrics(operators=many), ())
+    observed = ObservedApplication(status(pes=(pe(0),), units=(unit(pes=(0,)),)), metrics(operators=many), ())
 
     async def play(pilot: Pilot[None], screen: Screen) -> None:
         assert len(screen.shown) == 1000

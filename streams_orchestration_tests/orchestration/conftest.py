@@ -133,7 +133,7 @@ class Runtime(SimpleNamespace):
         self.status = before or running()
         return BroughtUp(self.redeployment if replaces else None)
 
-    def deployed_compilation(self, home: Home, application: str) -> Any:
+    def read_compilation(self, home: Home, application: str) -> Any:
         """`deployed` is what the catalog has."""
         if self.deployed is None:
             raise NotDeployedError(application, (), home.root)
@@ -145,13 +145,13 @@ class Runtime(SimpleNamespace):
     def redeploy_under_way(self, catalog: Catalog, application: str) -> str | None:
         return self.under_way
 
-    def deployed_if_any(self, home: Home, application: str) -> Any:
+    def read_compilation_if_any(self, home: Home, application: str) -> Any:
         return self.deployed
 
-    def deployed_if_readable(self, home: Home, application: str) -> Any:
+    def read_compilation_if_readable(self, home: Home, application: str) -> Any:
         return self.deployed
 
-    def deployed_options(self, home: Home, application: str) -> Options | None:
+    def read_deployed_options(self, home: Home, application: str) -> Options | None:
         return None if self.deployed is None else options_of(self.deployed)
 
     def open_catalog(self, home: Home, application: str) -> Catalog:
@@ -195,12 +195,12 @@ class Runtime(SimpleNamespace):
     def read_machines(self, home: Home) -> tuple[Any, ...]:
         return self.machines
 
-    def observed_status(self, catalog: Catalog, application: str) -> Any:
+    def observe_status(self, catalog: Catalog, application: str) -> Any:
         return self.read_status(catalog.home, application)
 
-    def watch(self, home: Home, seconds: float) -> Iterator[dict[str, StatusSummary]]:
+    def watch_applications(self, home: Home, seconds: float) -> Iterator[dict[str, StatusSummary]]:
         """Yield one view, and the next one if `status` was changed meanwhile."""
-        self._called("watch", seconds)
+        self._called("watch_applications", seconds)
         shown = None
         while self.status is not None and self.status != shown:  # the product looks until the time is over
             shown = self.status

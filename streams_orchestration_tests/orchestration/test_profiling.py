@@ -31,7 +31,7 @@ from streams_orchestration.orchestration.instance import settings_file
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.profiles.measuring import Measurement
-from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
+from streams_orchestration.runtime.observing.profiles.outcomes import compare_with_profile, store_outcome
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime, step
 from streams_orchestration_tests.orchestration.statuses import running
@@ -92,11 +92,11 @@ def measured(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
             raise NotDeployedError(application, (), home.root)
         return answers["deployed"]
 
-    monkeypatch.setattr(api, "measure", measure)
-    monkeypatch.setattr(api, "deployed_compilation", deployed)
-    monkeypatch.setattr(api, "deployed_if_any", lambda _home, _application: answers["deployed"])
-    monkeypatch.setattr(api, "outcome_of", outcome_of)
-    monkeypatch.setattr(api, "keep_outcome", keep_outcome)
+    monkeypatch.setattr(api, "measure_application", measure)
+    monkeypatch.setattr(api, "read_compilation", deployed)
+    monkeypatch.setattr(api, "read_compilation_if_any", lambda _home, _application: answers["deployed"])
+    monkeypatch.setattr(api, "compare_with_profile", compare_with_profile)
+    monkeypatch.setattr(api, "store_outcome", store_outcome)
     return answers
 
 

@@ -95,7 +95,7 @@ def test_an_application_by_itself_has_a_sensor_of_its_own(spec: Path, home: Home
 
 def test_it_skips_what_is_not_deployed(daemon: Daemon, runtime: Runtime):
     assert daemon.tick().skip_message == "nothing is deployed"
-    assert runtime.calls == [("watch", WATCH_SECONDS)]
+    assert runtime.calls == [("watch_applications", WATCH_SECONDS)]
 
 
 def test_a_failure_is_reset_in_the_tick_and_one_run_sees_to_the_rest(daemon: Daemon, runtime: Runtime):
@@ -147,7 +147,7 @@ def test_no_run_is_added_while_one_is_queued_and_the_next_failure_has_its_own_th
 def test_a_failure_during_a_tick_is_noticed_in_the_same_tick(
     daemon: Daemon, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ):
-    observed = runtime.observed_status
+    observed = runtime.observe_status
 
     def fails_then(catalog: Catalog, application: str) -> ApplicationStatus:
         status = observed(catalog, application)
@@ -155,7 +155,7 @@ def test_a_failure_during_a_tick_is_noticed_in_the_same_tick(
         return status
 
     runtime.status = running()
-    monkeypatch.setattr(runtime, "observed_status", fails_then)
+    monkeypatch.setattr(runtime, "observe_status", fails_then)
     assert daemon.tick().run_requests
 
 
@@ -209,7 +209,7 @@ def test_an_application_that_cannot_be_looked_after_keeps_no_other_one_from_it(
 
     runtime.status = failed(running())
     with monkeypatch.context() as patch:
-        patch.setattr(runtime, "observed_status", unreadable)
+        patch.setattr(runtime, "observe_status", unreadable)
         assert "demo cannot be checked: KeyError('demo')" in daemon.tick().skip_message
     assert daemon.tick().run_requests
 

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.requests import FromSavepoint, GoOn, Redeploy, Request, StartOver
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
-from streams_orchestration.runtime.observing.compilations import deployed_compilation
+from streams_orchestration.runtime.observing.compilations import read_compilation
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
 from streams_orchestration.runtime.storage.home import Home
@@ -137,7 +137,7 @@ def test_nobody_else_deploys_between_the_look_and_the_deployment(
     wanted = deployable(plan(1))
     monkeypatch.setattr(bringing_up, "write_first_plan", write_alone)
     write_wanted(home, wanted, request_)
-    assert deployed_compilation(home, wanted.name).fusion == plan(1).fusion
+    assert read_compilation(home, wanted.name).fusion == plan(1).fusion
 
 
 def test_a_stage_that_breaks_its_condition_is_not_deployed(

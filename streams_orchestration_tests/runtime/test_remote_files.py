@@ -23,7 +23,7 @@ from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.errors import StorageSettingError
 from streams_orchestration.runtime.hosts.pes import PlacedPe
 from streams_orchestration.runtime.hosts.segments_here import GarbageHere, streams_here
-from streams_orchestration.runtime.observing.compilations import deployed_if_readable
+from streams_orchestration.runtime.observing.compilations import read_compilation_if_readable
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
 from streams_orchestration.runtime.stepping import StepError
@@ -214,7 +214,7 @@ def test_a_process_that_names_another_storage_is_refused(
     monkeypatch.delenv("STREAMS_STORAGE")
     with pytest.raises(StorageSettingError, match=f"STREAMS_STORAGE is not set, .* are in s3://bucket/{directory}"):
         read_status(local.home, local.name)
-    assert deployed_if_readable(local.home, local.name) is None, "a display does without it"
+    assert read_compilation_if_readable(local.home, local.name) is None, "a display does without it"
     monkeypatch.setenv("STREAMS_STORAGE", str(tmp_path / "other"))
     with pytest.raises(StorageSettingError, match=r"names .*/other, but the catalog's files .* Set it to s3://"):
         LocalApplication(Home(tmp_path), compilation, source_limit=5)

@@ -146,7 +146,7 @@ def rows_of(snapshot: api.Snapshot) -> list[Row]:
     return [row for observed in snapshot.applications for row in _application(observed)]
 
 
-def _application(observed: api.Observed) -> Iterator[Row]:
+def _application(observed: api.ObservedApplication) -> Iterator[Row]:
     status, failed = observed.status, {failure.unit: failure for failure in observed.failures}
     measured = _by_pe(observed.metrics)
     pes = [_pe(observed, pe, failed, measured[pe.id]) for pe in status.pes]
@@ -207,7 +207,9 @@ def _problem(failure: api.UnitFailure | None) -> str:
     return "" if failure is None else f"{failure.reason.rstrip('.')}. {failure.remedy}"
 
 
-def _pe(observed: api.Observed, pe: api.PeStatus, failed: dict[str, api.UnitFailure], measured: _Measured) -> Row:
+def _pe(
+    observed: api.ObservedApplication, pe: api.PeStatus, failed: dict[str, api.UnitFailure], measured: _Measured
+) -> Row:
     unit = next(unit for unit in observed.status.units if unit.name == pe.unit)
     above = (observed.name,) if unit.region is None else (observed.name, unit.name)
     operators, behind = measured.operators, measured.readers

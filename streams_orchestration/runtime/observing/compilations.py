@@ -12,7 +12,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, open_catalog
 
 
-def deployed_compilation(home: Home, application: str) -> Compilation:
+def read_compilation(home: Home, application: str) -> Compilation:
     """Return the compiled application as it was deployed.
 
     Raises:
@@ -23,7 +23,7 @@ def deployed_compilation(home: Home, application: str) -> Compilation:
         return read_stored(application_row(connection, home, application))
 
 
-def require_unchanged(home: Home, wanted: Identified) -> None:
+def require_unchanged_application(home: Home, wanted: Identified) -> None:
     """Check that a wanted application is the deployed one of its name.
 
     Raises:
@@ -35,23 +35,23 @@ def require_unchanged(home: Home, wanted: Identified) -> None:
         require_same(application_row(connection, home, wanted.name), wanted)
 
 
-def deployed_if_any(home: Home, application: str) -> Compilation | None:
+def read_compilation_if_any(home: Home, application: str) -> Compilation | None:
     """Return the deployed compilation; None if there is none that this version of the product can read."""
     try:
-        return deployed_compilation(home, application)
+        return read_compilation(home, application)
     except (NotDeployedError, OtherVersionError):
         return None
 
 
-def deployed_if_readable(home: Home, application: str) -> Compilation | None:
+def read_compilation_if_readable(home: Home, application: str) -> Compilation | None:
     """Return the deployed compilation for a display; None if it or the catalog cannot be read."""
     try:
-        return deployed_if_any(home, application)
+        return read_compilation_if_any(home, application)
     except UNREADABLE:
         return None
 
 
-def deployed_options(home: Home, application: str) -> Options | None:
+def read_deployed_options(home: Home, application: str) -> Options | None:
     """Return the options of the deployed compilation; None if there is none that this version can read."""
-    deployed = deployed_if_any(home, application)
+    deployed = read_compilation_if_any(home, application)
     return None if deployed is None else options_of(deployed)

@@ -10,7 +10,7 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import find_failures
 
 
-def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dict[str, Any]:
+def build_status_document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dict[str, Any]:
     """Return the status, failures and metrics for a JSON document, with the states that `streams status` shows.
 
     The paths of logs are `Path` objects, so `json.dumps` needs `default=str`.

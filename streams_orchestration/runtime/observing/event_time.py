@@ -138,7 +138,7 @@ def event_times(
     return tuple(_explained(each, known) for each in known.values())
 
 
-def upstream(operator: str, found: Sequence[OperatorEventTime]) -> set[str]:
+def find_upstream_operators(operator: str, found: Sequence[OperatorEventTime]) -> set[str]:
     """Return an operator and all operators from which event time reaches it."""
     producers = {each.operator: each.producers.values() for each in found}
     known, ahead = {operator}, [operator]

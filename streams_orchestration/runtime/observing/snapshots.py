@@ -18,7 +18,7 @@ from streams_orchestration.runtime.units.reading import list_applications
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedApplication:
     """One application: its status, its metrics, and the units that need a reset."""
 
     status: ApplicationStatus
@@ -37,7 +37,7 @@ class Snapshot:
 
     at: float
     """The time of the snapshot in unix seconds."""
-    applications: tuple[Observed, ...]
+    applications: tuple[ObservedApplication, ...]
     """The applications, ordered by name."""
     machines: tuple[MachineStatus, ...]
     """Machines, by name; empty if hosts are processes of the machine that deploys."""
@@ -64,8 +64,8 @@ def read_snapshot(home: Home, application: str | None = None) -> Snapshot:
     return Snapshot(clock.now(), applications, read_machines(home), disk.free, disk.total)
 
 
-def _all(home: Home) -> list[Observed]:
-    observed: list[Observed] = []
+def _all(home: Home) -> list[ObservedApplication]:
+    observed: list[ObservedApplication] = []
     for name in list_applications(home):
         try:
             observed.append(_observed(home, name))
@@ -74,7 +74,7 @@ def _all(home: Home) -> list[Observed]:
     return observed
 
 
-def _observed(home: Home, application: str) -> Observed:
+def _observed(home: Home, application: str) -> ObservedApplication:
     status = read_status(home, application)
     now = clock.now()
-    return Observed(status, read_metrics(home, application, now), find_failures(status, now))
+    return ObservedApplication(status, read_metrics(home, application, now), find_failures(status, now))

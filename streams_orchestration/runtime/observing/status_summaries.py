@@ -30,7 +30,7 @@ _APPLICATIONS = select(_a.c.name, _a.c.wanted, _a.c.state, _a.c.life)
 _UNITS = select(tables.unit).order_by(tables.unit.c.name)
 
 
-def observed_status(catalog: Catalog, application: str) -> ApplicationStatus:
+def observe_status(catalog: Catalog, application: str) -> ApplicationStatus:
     """Record the changes of an application's units, and return its status.
 
     If a unit that waits for a reset lacks a file of its cut, this function checks if the file is back, and records
@@ -98,7 +98,7 @@ def read_summaries(catalog: Catalog) -> dict[str, StatusSummary]:
     }
 
 
-def watch(home: Home, seconds: float) -> Iterator[dict[str, StatusSummary]]:
+def watch_applications(home: Home, seconds: float) -> Iterator[dict[str, StatusSummary]]:
     """Yield the summaries of all applications at once, and then every `POLL_SECONDS` until the given seconds are over.
 
     If another catalog takes the place of this one, that catalog is read. Raises what `read_summaries` raises.

@@ -25,7 +25,7 @@ from streams_orchestration.runtime.errors import (
     NotDeployedError,
     StateDirectoryError,
 )
-from streams_orchestration.runtime.observing.compilations import deployed_compilation
+from streams_orchestration.runtime.observing.compilations import read_compilation
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.stored_compilation import stored
 from streams_orchestration.runtime.redeployment import redeploying
@@ -98,7 +98,7 @@ def test_a_deployed_application_can_be_read_back(home: Home, file: Path):
     assert list_applications(home) == ()
     deploy(home, deployable(compilation))
     assert list_applications(home) == ("app",)
-    assert read_status(home, "app").fingerprint == fingerprint(deployed_compilation(home, "app"))
+    assert read_status(home, "app").fingerprint == fingerprint(read_compilation(home, "app"))
     assert [pe.state for pe in read_status(home, "app").pes] == ["WANTED"] * len(compilation.fusion.pes)
 
 
@@ -179,7 +179,7 @@ def test_comments_and_places_in_the_file_do_not_matter(file: Path):
 def test_a_uid_that_is_given_afterwards_is_kept_with_what_is_deployed(home: Home, file: Path):
     deploy(home, deployable(spec(file)))
     deploy(home, deployable(spec(file, ("name: Kept", "name: Kept\n    uid: kept"))))
-    assert [each.identity for each in deployed_compilation(home, "app").logical.operators] == ["Rows", "kept", "Out"]
+    assert [each.identity for each in read_compilation(home, "app").logical.operators] == ["Rows", "kept", "Out"]
 
 
 CHANGES: dict[str, tuple[tuple[str, str], str]] = {
@@ -239,10 +239,10 @@ def test_columns_of_a_query_are_kept_until_spark_analyses_it_again(
 
     monkeypatch.setattr(analysis, "analyse_queries", analyse)
     deploy(home, deployable(spec(file, QUERY)))
-    assert known(deployed_compilation(home, "app")) == ["k1"]
+    assert known(read_compilation(home, "app")) == ["k1"]
     cancel_application(Catalog(home), "app", 0.0)
     deploy(home, deployable(spec(file, QUERY)))
-    assert known(deployed_compilation(home, "app")) == ["k1"]
+    assert known(read_compilation(home, "app")) == ["k1"]
 
     brought: list[Compilation] = []
     monkeypatch.setattr(redeploying, "drain_changed", lambda *_: None)
@@ -258,4 +258,4 @@ def read_back(compilation: PlannedCompilation) -> Compilation:
 
 def test_an_application_without_queries_is_stored_as_before(home: Home, file: Path):
     deploy(home, deployable(spec(file)))
-    assert deployed_compilation(home, "app").query_columns == ()
+    assert read_compilation(home, "app").query_columns == ()

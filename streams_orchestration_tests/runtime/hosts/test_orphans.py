@@ -34,7 +34,7 @@ from streams_orchestration.runtime.hosts.orphans import record_processes, stop_o
 from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostError
 from streams_orchestration.runtime.limits import ENTERED_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.observing.status_summaries import watch
+from streams_orchestration.runtime.observing.status_summaries import watch_applications
 from streams_orchestration.runtime.processes import ProcessIdentity, family, identify, is_alive, kill
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import StoreError
@@ -155,12 +155,12 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
 
 def test_a_host_that_dies_is_seen_by_who_watches(home: Home, launcher: FakeLauncher):
     launch_hosts(Catalog(home), "app")
-    watching = watch(home, 60.0)
+    watching = watch_applications(home, 60.0)
     assert next(watching)["app"].suspected == ()
     killed(launcher.pid(0))
     assert next(watching)["app"].suspected == ("region-0",)
     reset_unit(home, "app", "region-0")
-    assert next(watch(home, 0.0))["app"].suspected == (), "it is seen to"
+    assert next(watch_applications(home, 0.0))["app"].suspected == (), "it is seen to"
 
 
 def test_a_unit_without_an_attempt_left_is_seen_by_who_watches_though_no_pe_has_failed(
@@ -169,11 +169,11 @@ def test_a_unit_without_an_attempt_left_is_seen_by_who_watches_though_no_pe_has_
     launch_hosts(Catalog(home), "app")
     with Catalog(home).write() as connection:
         connection.execute(update(tables.unit).values(state=LIMIT))
-    assert next(watch(home, 0.0))["app"].suspected == ("region-0",)
+    assert next(watch_applications(home, 0.0))["app"].suspected == ("region-0",)
 
 
 def test_a_catalog_that_takes_the_place_of_another_is_seen_by_who_watches(home: Home, tmp_path: Path):
-    watching = watch(home, 60.0)
+    watching = watch_applications(home, 60.0)
     assert list(next(watching)) == ["app"]
     recreated(home)
     assert list(next(watching)) == []
@@ -189,7 +189,7 @@ def test_a_host_that_a_new_plan_has_entered_and_nobody_has_started_is_seen_by_wh
     with Catalog(home).write() as connection:
         new = {"state": "STOPPED", "pid": None, "process_started": None, "launched_at": entered}
         connection.execute(update(tables.host).values(**new))
-    assert next(watch(home, 0.0))["app"].suspected == ("region-0",)
+    assert next(watch_applications(home, 0.0))["app"].suspected == ("region-0",)
     (failure,) = find_failures(read_status(home, "app"), time.time())
     assert "was not started" in failure.reason
     observe(Catalog(home), "app")

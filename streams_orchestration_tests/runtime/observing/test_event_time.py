@@ -164,7 +164,7 @@ def test_status_names_what_holds_the_watermark_of_a_running_application(tmp_path
     found = turn(local)
     assert (found["Later"].watermark, found["Later"].held_by) == (9.0, "Both < Left: partition a")
 
-    exposed = samples_of(api.metrics_text(local.home)[0].decode())
+    exposed = samples_of(api.read_metrics_text(local.home)[0].decode())
     assert value(exposed, "streams_operator_watermark_timestamp_seconds", operator="Both") == 9
     assert value(exposed, "streams_operator_event_time_info", operator="Both", held_by="Left: partition a") == 1
     assert value(exposed, "streams_operator_event_time_inputs", operator="Both") == 2
@@ -173,7 +173,7 @@ def test_status_names_what_holds_the_watermark_of_a_running_application(tmp_path
     text = rendered(details(status, api.now(), metrics), colour=False, width=200)
     assert "Both      1970-01-01 00:00:09.000 UTC" in text
     assert "waits for stream Later" in text
-    document = json.loads(json.dumps(api.document(status, metrics, api.now()), default=str))
+    document = json.loads(json.dumps(api.build_status_document(status, metrics, api.now()), default=str))
     assert [each["operator"] for each in document["metrics"]["event_time"]] == ["Left", "Right", "Both", "Later", "Out"]
 
 

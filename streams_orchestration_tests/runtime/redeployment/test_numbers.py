@@ -23,7 +23,7 @@ from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.requests import Redeploy
-from streams_orchestration.runtime.observing.compilations import deployed_compilation
+from streams_orchestration.runtime.observing.compilations import read_compilation
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import trial_supervision
 from streams_orchestration.runtime.storage.home import Home
@@ -67,7 +67,7 @@ def redeployed(home: Home, wanted: PlannedCompilation) -> None:
 
 def running_pes(home: Home) -> dict[str, int]:
     """Operator -> the PE that runs it."""
-    compilation = deployed_compilation(home, "app")
+    compilation = read_compilation(home, "app")
     numbers = {pe.id for pe in read_status(home, "app").pes}
     assert numbers == {pe.id for pe in compilation.fusion.pes}
     return pes_of(compilation)
@@ -142,6 +142,6 @@ def test_a_uid_that_is_given_after_a_redeploy_is_kept_with_what_is_deployed(home
     before = running_pes(home)
     spec.write_text(spec.read_text().replace("name: ANew\n", "name: ANew\n    uid: first\n"))
     write_wanted(home, deployable(compile_spec(spec)), Redeploy())
-    deployed = deployed_compilation(home, "app")
+    deployed = read_compilation(home, "app")
     assert "first" in [each.identity for each in deployed.logical.operators]
     assert running_pes(home) == before

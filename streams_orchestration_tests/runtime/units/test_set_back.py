@@ -12,7 +12,7 @@ from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.limits import AHEAD_SECONDS, HOLD_SECONDS
-from streams_orchestration.runtime.observing.status_summaries import observed_status, read_summaries
+from streams_orchestration.runtime.observing.status_summaries import observe_status, read_summaries
 from streams_orchestration.runtime.processes import is_here
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.repeated_failures import times_of_failure
@@ -42,7 +42,7 @@ def suspected(running: Running) -> list[str]:
     """Return the units that a healer resets, which looks closer at what the summary shows."""
     if not read_summaries(running.catalog)[running.name].suspected:
         return []
-    status = observed_status(running.catalog, running.name)
+    status = observe_status(running.catalog, running.name)
     return [failure.unit for failure in find_failures(status, clock.now())]
 
 

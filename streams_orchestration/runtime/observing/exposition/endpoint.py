@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from streams_orchestration.operators.serving.own_pages import LOOPBACK, foreign_refusal, hosts_of, is_loopback
-from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
+from streams_orchestration.runtime.observing.exposition.prometheus import read_metrics_text
 from streams_orchestration.runtime.storage.home import Home
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 
-def metrics_answer(home: Home, application: str | None = None) -> Callable[[Request], Awaitable[Response]]:
-    """Return the handler of a scrape, which reads the catalog in a thread every time; see `metrics_text`.
+def build_metrics_handler(home: Home, application: str | None = None) -> Callable[[Request], Awaitable[Response]]:
+    """Return the handler of a scrape, which reads the catalog in a thread every time; see `read_metrics_text`.
 
     Args:
         home: the state directory.
@@ -27,7 +27,7 @@ def metrics_answer(home: Home, application: str | None = None) -> Callable[[Requ
 
     async def answer(request: Request) -> Response:
         accept = request.headers.get("accept", "")
-        text, content_type = await asyncio.to_thread(metrics_text, home, accept, application)
+        text, content_type = await asyncio.to_thread(read_metrics_text, home, accept, application)
         return Response(text, headers={"content-type": content_type})
 
     return answer
@@ -46,7 +46,7 @@ def metrics_app(home: Home, host: str, port: int) -> Starlette:
     from starlette.responses import PlainTextResponse
     from starlette.routing import Route
 
-    scrape, own = metrics_answer(home), hosts_of((host, *LOOPBACK), port)
+    scrape, own = build_metrics_handler(home), hosts_of((host, *LOOPBACK), port)
 
     async def answer(request: Request) -> Response:
         if is_loopback(host):

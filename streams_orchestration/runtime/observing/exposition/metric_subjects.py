@@ -19,7 +19,7 @@ from streams_orchestration.runtime.observing.metrics import (
     ReaderMetrics,
     StreamMetrics,
 )
-from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot
+from streams_orchestration.runtime.observing.snapshots import ObservedApplication, Snapshot
 from streams_orchestration.runtime.observing.status import ConnectionStatus
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
@@ -87,7 +87,7 @@ def everything(snapshot: Snapshot) -> Iterator[tuple[Labels, Snapshot]]:
     yield (), snapshot
 
 
-def applications(snapshot: Snapshot) -> Iterator[tuple[Labels, Observed]]:
+def applications(snapshot: Snapshot) -> Iterator[tuple[Labels, ObservedApplication]]:
     """Yield the applications, labelled by name."""
     for each in snapshot.applications:
         yield (each.name,), each

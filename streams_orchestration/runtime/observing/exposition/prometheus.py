@@ -52,7 +52,7 @@ def registry_of(home: Home, application: str | None) -> CollectorRegistry:
     return registry
 
 
-def metrics_text(home: Home, accept: str = "", application: str | None = None) -> tuple[bytes, str]:
+def read_metrics_text(home: Home, accept: str = "", application: str | None = None) -> tuple[bytes, str]:
     """Read the catalog, and return the response to a scrape; without a readable catalog, see `collect`.
 
     Args:

@@ -14,7 +14,7 @@ from streams_orchestration.compiler.brief import plural
 from streams_orchestration.model.profile import PassageCost, Profile
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.observing.compilations import deployed_compilation
+from streams_orchestration.runtime.observing.compilations import read_compilation
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.profiles.calibration import calibrate
@@ -40,7 +40,7 @@ class Measurement:
     """Remarks for a reader of the profile, such as an early end or resets meanwhile."""
 
 
-def measure(
+def measure_application(
     home: Home,
     application: str,
     seconds: float,
@@ -91,7 +91,7 @@ def measure(
         raise NotProfiledError(message)
     if again := _resets(read_status(home, application)) - resets:
         remarks.append(f"{plural(again, 'reset')} happened: repeated work counts twice")
-    compilation = deployed_compilation(home, application)
+    compilation = read_compilation(home, application)
     ended = None if status.state == "RUNNING" else max((each.at for each in after.pes), default=None)
     profile = profile_of(compilation, before, after, lambda rows: _calibrated(home, application, rows), ended)
     if hosts is not None:

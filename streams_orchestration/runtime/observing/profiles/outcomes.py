@@ -26,7 +26,7 @@ class OutcomesError(StreamsRuntimeError):
     """The stored comparisons cannot be read or written."""
 
 
-def outcome_of(compilation: Compilation, profile: Profile, document: Mapping[str, Any]) -> Outcome | None:
+def compare_with_profile(compilation: Compilation, profile: Profile, document: Mapping[str, Any]) -> Outcome | None:
     """Compare a decision with a profile; return None if the application does not run with that decision.
 
     Raises:
@@ -42,7 +42,7 @@ def outcome_of(compilation: Compilation, profile: Profile, document: Mapping[str
     return outcome(*plan, costs, profile, document["decision"])
 
 
-def kept_outcomes(home: Home, application: str) -> list[dict[str, Any]]:
+def read_outcomes(home: Home, application: str) -> list[dict[str, Any]]:
     """Return the stored comparisons, the oldest first; none without a file.
 
     Raises:
@@ -58,13 +58,13 @@ def kept_outcomes(home: Home, application: str) -> list[dict[str, Any]]:
         raise OutcomesError(message) from error
 
 
-def keep_outcome(home: Home, application: str, outcome: Outcome, at: float) -> tuple[Path, list[dict[str, Any]]]:
+def store_outcome(home: Home, application: str, outcome: Outcome, at: float) -> tuple[Path, list[dict[str, Any]]]:
     """Store a comparison, and remove all but the newest `MAX_COMPARISONS`; return the path and the comparisons.
 
     Raises:
         OutcomesError: the file cannot be read or written.
     """
-    kept = [*kept_outcomes(home, application), {"at": at, **outcome.document()}][-MAX_COMPARISONS:]
+    kept = [*read_outcomes(home, application), {"at": at, **outcome.document()}][-MAX_COMPARISONS:]
     path = _path(home, application)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
+from streams_orchestration.runtime.observing.exposition.prometheus import read_metrics_text
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -28,7 +28,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
 @pytest.fixture
 def text(home: Home) -> str:
-    return metrics_text(home)[0].decode()
+    return read_metrics_text(home)[0].decode()
 
 
 @pytest.fixture

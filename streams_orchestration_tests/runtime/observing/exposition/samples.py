@@ -7,7 +7,7 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot
+from streams_orchestration.runtime.observing.snapshots import ObservedApplication, Snapshot
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration_tests.cli.made_up import NOW, metrics, status
 
@@ -32,4 +32,4 @@ def value(samples: Samples, name: str, **labels: str) -> float:
 def made_up(**facts: Any) -> Snapshot:
     """Return one application, by the facts of its status."""
     observed = status(**facts)
-    return Snapshot(NOW, (Observed(observed, metrics(), find_failures(observed, NOW)),), (), 10, 100)
+    return Snapshot(NOW, (ObservedApplication(observed, metrics(), find_failures(observed, NOW)),), (), 10, 100)

@@ -10,7 +10,7 @@ from pathlib import Path
 from streams_orchestration.runtime.observing.exposition import page
 from streams_orchestration.runtime.observing.exposition.families import all_families
 from streams_orchestration.runtime.observing.metrics import CustomMetric
-from streams_orchestration.runtime.observing.snapshots import Observed
+from streams_orchestration.runtime.observing.snapshots import ObservedApplication
 from streams_orchestration_tests.cli.made_up import metrics, operator_metrics, status
 from streams_orchestration_tests.runtime.observing.exposition.samples import made_up
 
@@ -31,7 +31,7 @@ def test_each_name_stands_once_and_follows_the_conventions():
 def test_own_metrics_have_the_kind_that_their_operator_gave_them():
     names = {"lag": "counter", "dropped": "gauge", "other": "counter"}
     custom = tuple(CustomMetric(name, kind, 3, "") for name, kind in names.items())  # type: ignore[arg-type]
-    observed = Observed(status(), metrics(operators=(operator_metrics("Op", custom=custom),)), ())
+    observed = ObservedApplication(status(), metrics(operators=(operator_metrics("Op", custom=custom),)), ())
     snapshot = replace(made_up(), applications=(observed,))
     actual = {
         (family.name, labels[-1]): number

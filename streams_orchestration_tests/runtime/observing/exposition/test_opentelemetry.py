@@ -21,7 +21,7 @@ from streams_orchestration.runtime.errors import CatalogUnavailableError, Storag
 from streams_orchestration.runtime.observing.exposition import opentelemetry
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
 from streams_orchestration.runtime.observing.exposition.opentelemetry import SnapshotSender, interval_seconds
-from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot
+from streams_orchestration.runtime.observing.snapshots import ObservedApplication, Snapshot
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import metrics, operator_metrics, status
 from streams_orchestration_tests.runtime.observing.exposition.samples import Samples, made_up, samples_of
@@ -103,7 +103,7 @@ def test_metrics_of_a_large_application_are_all_sent(
     monkeypatch: pytest.MonkeyPatch, sender: SnapshotSender, received: Received
 ):
     many = metrics(operators=tuple(operator_metrics(f"Op{number}") for number in range(3000)))
-    large = replace(made_up(), applications=(Observed(status(), many, ()),))
+    large = replace(made_up(), applications=(ObservedApplication(status(), many, ()),))
     monkeypatch.setattr(opentelemetry, "read_snapshot", lambda _home: large)
     sender.send()
     names = Counter(name for name, _ in received.samples)

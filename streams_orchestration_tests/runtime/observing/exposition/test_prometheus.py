@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StorageSettingError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.exposition import prometheus
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
-from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
+from streams_orchestration.runtime.observing.exposition.prometheus import read_metrics_text
 from streams_orchestration.runtime.observing.snapshots import Snapshot, read_snapshot
 from streams_orchestration.runtime.observing.status import ConnectionStatus, ImportStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -25,7 +25,7 @@ from streams_orchestration_tests.runtime.observing.exposition.samples import Sam
 
 def shown(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot) -> Samples:
     monkeypatch.setattr(prometheus, "read_snapshot", lambda _home, _application: snapshot)
-    return samples_of(metrics_text(Home(Path("/nowhere")))[0].decode())
+    return samples_of(read_metrics_text(Home(Path("/nowhere")))[0].decode())
 
 
 def test_figures_are_those_of_the_catalog(home: Home, text: str):
@@ -62,7 +62,7 @@ def test_labels_are_those_that_the_family_declares(text: str):
 
 
 def test_both_parsers_of_the_client_take_it(home: Home, text: str):
-    openmetrics_text, content_type = metrics_text(home, "application/openmetrics-text; version=1.0.0")
+    openmetrics_text, content_type = read_metrics_text(home, "application/openmetrics-text; version=1.0.0")
     assert content_type.startswith("application/openmetrics-text")
     families = openmetrics.text_string_to_metric_families(openmetrics_text.decode())
     actual = {(s.name, frozenset(s.labels.items())): s.value for family in families for s in family.samples}
@@ -140,16 +140,16 @@ def test_a_catalog_that_is_away_is_said_to_be(
         raise kind(message)
 
     monkeypatch.setattr(prometheus, "read_snapshot", away)
-    assert samples_of(metrics_text(home)[0].decode()) == {(UP.name, frozenset()): 0.0}
+    assert samples_of(read_metrics_text(home)[0].decode()) == {(UP.name, frozenset()): 0.0}
 
 
 def test_one_application_is_exposed_alone(home: Home):
-    samples = samples_of(metrics_text(home, application="app")[0].decode())
+    samples = samples_of(read_metrics_text(home, application="app")[0].decode())
     assert value(samples, "streams_application_measured", application="app") == 1
-    assert samples_of(metrics_text(home, application="none")[0].decode()) == {(UP.name, frozenset()): 0.0}
+    assert samples_of(read_metrics_text(home, application="none")[0].decode()) == {(UP.name, frozenset()): 0.0}
 
 
 def test_a_state_directory_without_applications_has_a_disk(tmp_path: Path):
-    samples = samples_of(metrics_text(Home(tmp_path / "none" / "yet"))[0].decode())
+    samples = samples_of(read_metrics_text(Home(tmp_path / "none" / "yet"))[0].decode())
     assert value(samples, "streams_state_directory_free_bytes") > 0
     assert not Catalog(Home(tmp_path / "none" / "yet")).exists

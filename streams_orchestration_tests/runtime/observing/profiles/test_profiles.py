@@ -15,7 +15,7 @@ from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, 
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.profiles.calibration import calibrate
 from streams_orchestration.runtime.observing.profiles.differences import NotProfiledError, profile_of
-from streams_orchestration.runtime.observing.profiles.measuring import measure
+from streams_orchestration.runtime.observing.profiles.measuring import measure_application
 from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fitted, scaled
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.protocol.topologies import topology
@@ -113,7 +113,7 @@ def test_a_time_without_tuples_is_refused(tmp_path: Path):
 def test_an_application_that_does_not_run_is_not_measured(tmp_path: Path):
     application, _, _ = readings(tmp_path)
     with pytest.raises(NotProfiledError, match="is completed, so there is nothing to measure"):
-        measure(application.home, application.name, 5, lambda _: False)
+        measure_application(application.home, application.name, 5, lambda _: False)
 
 
 def test_an_application_is_measured_while_it_works_until_somebody_wants_to_stop(tmp_path: Path):
@@ -125,7 +125,7 @@ def test_an_application_is_measured_while_it_works_until_somebody_wants_to_stop(
         stepped = [application.step(program) for program in application.programs]
         return not any(stepped)
 
-    actual = measure(application.home, application.name, 3600, pause, output.append)
+    actual = measure_application(application.home, application.name, 3600, pause, output.append)
     assert actual.remarks == ("it was ended early",)
     assert output[0].endswith("has just begun; waiting for its first batches ...")
     rows = next(each for each in actual.profile.streams if each.operator == "Rows")
