@@ -28,7 +28,7 @@ from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.orchestration.lineage import render_lineage
 from streams_orchestration.orchestration.lineage_assets import external_assets
-from streams_orchestration.runtime.lineage.graph import lineage_graph
+from streams_orchestration.runtime.lineage.graph import build_lineage_graph
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.runtime.locked import write_wanted
@@ -111,7 +111,7 @@ def written(directory: Path, graph: list[dict[str, Any]]) -> Path:
 
 def of_dagster(compilation: PlannedCompilation) -> list[str]:
     """Return the texts that Dagster shows of the assets, and the text of `streams lineage`."""
-    lineage = lineage_graph(compilation)
+    lineage = build_lineage_graph(compilation)
     assets = [str((asset.metadata, asset.description, asset.tags, asset.kinds)) for asset in external_assets(lineage)]
     return [*assets, render_lineage(lineage, "spec")]
 

@@ -56,7 +56,7 @@ def lineage(application: str, part: str, options: Options, format_: str, output:
         ImplementationError: the class of an operator cannot be imported.
         BadParameter: the output cannot be written.
     """
-    whole = api.lineage_graph(_compilation(application, options))
+    whole = api.build_lineage_graph(_compilation(application, options))
     current().application = whole.graph["application"]
     if format_ == "json":
         write_json(current().document(lineage_document(whole, part), 0), output)

@@ -49,7 +49,7 @@ def read_result(sink: api.SinkStatus, max_rows: int) -> Result:
     if sink.path is None:
         return Result(sink, pl.DataFrame(), sink.rows)
     try:
-        scan = api.published_rows(sink)
+        scan = api.scan_published_rows(sink)
         if scan is None:
             return Result(sink, pl.DataFrame(), 0)
         total = scan.select(pl.len()).collect().item()

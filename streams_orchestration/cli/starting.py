@@ -131,7 +131,7 @@ def locked_start(home: api.Home, application: str, command: str) -> api.StartLoc
     def waiting(starter: api.Starter | None) -> None:
         note(f"{application} is being started by {starter or 'another process'}; waiting for it ...")
 
-    if problem := api.missing_client():
+    if problem := api.explain_missing_client():
         warning(problem)
     return api.lock_start(home, application, command, waiting=waiting)
 

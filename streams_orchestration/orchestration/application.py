@@ -319,18 +319,18 @@ def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph
     try:
         compilation = api.read_compilation_if_readable(store.home, source.name) or _known_compilation(source, store)
         known = compilation.logical.application == source.name
-        graph = api.lineage_graph(compilation) if known else api.stage_lineage(source.name)
+        graph = api.build_lineage_graph(compilation) if known else api.build_stage_lineage(source.name)
         drawn = pictures(compilation) if known else {}
         for name, picture in drawn.items():
             graph.nodes[name]["description"] += f"\n\n{picture}"
         if DEPLOYMENT in drawn:
             graph.nodes["deployment"]["description"] += f"\n\n{drawn[DEPLOYMENT]}"
     except ApplicationError:
-        graph = api.stage_lineage(source.name)
+        graph = api.build_stage_lineage(source.name)
     except Exception:
         # A fault in the compiler must not take the code location down, and with it every other application.
         logger.exception("%s: lineage could not be worked out", source.spec)
-        graph = api.stage_lineage(source.name)
+        graph = api.build_stage_lineage(source.name)
     graph.nodes["spec"]["location"] = str(source.spec)
     return graph
 

@@ -63,7 +63,7 @@ class Judgement:
         return not self.problems
 
 
-def judge(
+def evaluate_checks(
     status: api.ApplicationStatus, now: float, machines: Sequence[api.MachineStatus] = ()
 ) -> tuple[Judgement, ...]:
     """Return the results of all checks of an application."""

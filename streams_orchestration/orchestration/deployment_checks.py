@@ -16,7 +16,7 @@ from streams_orchestration.orchestration.cut_checks import (
     STORAGE,
     WORKING,
     Judgement,
-    judge,
+    evaluate_checks,
 )
 from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.resource import streams_in
@@ -42,7 +42,7 @@ def deployment_checks(application: str, key: str, keys: AssetKeys) -> dg.AssetCh
         home = streams_in(context, key).directory()
         if RESTORABLE in wanted:
             api.check_cut_files(home, application)
-        for judgement in judge(api.read_status(home, application), api.now(), api.read_machines(home)):
+        for judgement in evaluate_checks(api.read_status(home, application), api.now(), api.read_machines(home)):
             if judgement.name in wanted:
                 yield check_result(evaluation(keys, application, judgement))
 

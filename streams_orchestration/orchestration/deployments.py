@@ -83,7 +83,7 @@ def status_when_stopped(home: api.Home, application: str, timeout: float) -> api
 
 def shown_rows(sink: api.SinkStatus, limit: int) -> list[dict[str, Any]]:
     """Return the first `limit` rows that a file sink has published; an empty list if they cannot be read."""
-    rows = api.first_rows(sink, limit)
+    rows = api.read_first_rows(sink, limit)
     return [] if rows is None else rows.to_dicts()
 
 

@@ -51,7 +51,7 @@ def _kinds(facts: Mapping[str, Any]) -> set[str]:
     if facts["kind"] in fixed:
         return fixed[facts["kind"]]
     # the operator's kind tells a Beacon from a file whose ending says nothing
-    return {api.data_format(facts) or facts.get("operator_kind", facts["kind"]).lower(), facts["kind"]}
+    return {api.find_data_format(facts) or facts.get("operator_kind", facts["kind"]).lower(), facts["kind"]}
 
 
 def _standard_metadata(application: str, facts: Mapping[str, Any]) -> dict[str, Any]:

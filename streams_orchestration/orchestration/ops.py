@@ -11,7 +11,7 @@ from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.containers import require_lasting
-from streams_orchestration.orchestration.cut_checks import judge
+from streams_orchestration.orchestration.cut_checks import evaluate_checks
 from streams_orchestration.orchestration.decisions import keep_applied
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.deployments import (
@@ -325,7 +325,7 @@ def record_status(
         context.set_data_version(plan.asset_key, dg.DataVersion((plan.tags or {})[VERSION_TAG]))
         log_events(context, [deployment_event(keys, status, metrics, now, drawn)])
     else:
-        judged = judge(status, now, api.read_machines(home))
+        judged = evaluate_checks(status, now, api.read_machines(home))
         log_events(context, deployment_events(keys, context.instance, status, metrics, now, judged, drawn))
     sinks = [sink for sink in status.sinks if sink.rows]
     parts = part_events(keys, status, metrics, status.pes, sinks, shown_rows)

@@ -126,7 +126,7 @@ def _busy(instance: dg.DagsterInstance, home: api.Home, application: str) -> str
     unsettled = next((unit for unit in status.units if not unit.works), None)
     if unsettled is not None:
         return f"{unsettled.name} of {application} is {status.state_of_unit(unsettled)}"
-    if under_way := api.redeploy_under_way(api.open_catalog(home, application), application):
+    if under_way := api.describe_redeploy_under_way(api.open_catalog(home, application), application):
         return under_way
     runs = instance.get_runs(dg.RunsFilter(tags={APPLICATION_TAG: application}, statuses=UNDER_WAY))
     harmless = {job_name(application, "profile"), job_name(application, "compile")}

@@ -13,7 +13,7 @@ import dagster as dg
 
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys
-from streams_orchestration.orchestration.cut_checks import CHECKS, judge
+from streams_orchestration.orchestration.cut_checks import CHECKS, evaluate_checks
 from streams_orchestration.orchestration.definition_names import sensor_name
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.deployments import shown_rows
@@ -187,7 +187,7 @@ class _Tick:
             due.add(name)
         for name in sorted(due):
             with suppress(api.NotDeployedError):  # undeployed after the summaries were read
-                judged = judge(api.read_status(self.home, name), api.now(), api.read_machines(self.home))
+                judged = evaluate_checks(api.read_status(self.home, name), api.now(), api.read_machines(self.home))
                 self.events += [evaluation(self.keys_of(name), name, each) for each in judged]
         again = (said_again(self.context.instance, check) for check in still_open if check.name not in CHECKS)
         self.events += [event for event in again if event is not None]
@@ -253,7 +253,7 @@ class _Tick:
                 said = f"{failure.reason}{failure.log_hint}"
                 self.context.log.error("%s: %s. %s", failure.unit, said, in_dagster(failure.remedy, application))
             if seen.exhausted:
-                api.report_failure(api.Catalog(self.home), application)
+                api.report_lineage_failure(api.Catalog(self.home), application)
         all_checked = False
         if seen.report:
             metrics, preview = api.read_metrics(self.home, application), shown_rows

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from streams_orchestration.model.printable import printable
-from streams_orchestration.orchestration.cut_checks import FAILED, Judgement, judge, late_at
+from streams_orchestration.orchestration.cut_checks import FAILED, Judgement, evaluate_checks, late_at
 from streams_orchestration.runtime import api
 
 REPORT_INTERVAL = 60.0
@@ -108,7 +108,7 @@ def look(status: api.ApplicationStatus, now: float, memory: Memory, machines: Se
     epochs, PEs or sinks have changed, at most every `REPORT_INTERVAL`. The function itself has no effects.
     """
     decisions = api.decide_resets(status, now, memory.known)
-    judged = judge(status, now, machines)
+    judged = evaluate_checks(status, now, machines)
     checks = tuple(check for check in judged if memory.checks.get(check.name) != check.outcome)
     state = _state(status, decisions.exhausted)
     epochs = {unit.name: unit.completed_epoch for unit in status.units}

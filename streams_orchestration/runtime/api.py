@@ -66,9 +66,9 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
     from streams_orchestration.runtime.hosts.start_up import describe_start_phases
     from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
-    from streams_orchestration.runtime.lineage.client import missing_client
-    from streams_orchestration.runtime.lineage.failure_report import report_failure
-    from streams_orchestration.runtime.lineage.graph import data_format, lineage_graph, stage_lineage
+    from streams_orchestration.runtime.lineage.client import explain_missing_client
+    from streams_orchestration.runtime.lineage.failure_report import report_lineage_failure
+    from streams_orchestration.runtime.lineage.graph import build_lineage_graph, build_stage_lineage, find_data_format
     from streams_orchestration.runtime.load_adjusted_clock import LoadAdjustedClock
     from streams_orchestration.runtime.log_rotation import rotate_log
     from streams_orchestration.runtime.logs import LogEnd, list_logs, read_log_end, read_log_ends
@@ -121,7 +121,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.processes import read_process_start
     from streams_orchestration.runtime.programs.spread import Share
     from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
-    from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
+    from streams_orchestration.runtime.redeployment.draining import describe_redeploy_under_way
     from streams_orchestration.runtime.redeployment.host_moves import drain_machine
     from streams_orchestration.runtime.redeployment.host_rescheduling import HostRescheduler
     from streams_orchestration.runtime.reverting import (
@@ -140,7 +140,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
     from streams_orchestration.runtime.secret_redaction import hide_secrets
     from streams_orchestration.runtime.settings import MASTER, MEMORY, SPARK_CONF, SettingError, Settings
-    from streams_orchestration.runtime.sinks.results import first_rows, published_rows
+    from streams_orchestration.runtime.sinks.results import read_first_rows, scan_published_rows
     from streams_orchestration.runtime.sinks.sinks import SinkStatus, route_sink
     from streams_orchestration.runtime.storage.home import SAVEPOINTS, Home
     from streams_orchestration.runtime.storage.stores import STORAGE, STORAGE_OPTIONS

@@ -13,7 +13,7 @@ from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.cli.top.rows import rows_of
 from streams_orchestration.console.snapshots import snapshot
 from streams_orchestration.orchestration.asset_keys import AssetKeys
-from streams_orchestration.orchestration.cut_checks import judge
+from streams_orchestration.orchestration.cut_checks import evaluate_checks
 from streams_orchestration.orchestration.progress import deployment_event, pe_event
 from streams_orchestration.orchestration.timeline import draw_timeline
 from streams_orchestration.orchestration.watching import Memory, look
@@ -54,7 +54,7 @@ def of_dagster(shown: ApplicationStatus) -> States:
 
 def of_checks(shown: ApplicationStatus) -> States:
     late = replace(shown, units=tuple(replace(each, completed_at=0.0) for each in shown.units), deployed_at=0.0)
-    problem = judge(late, NOW)[0].problems[0]
+    problem = evaluate_checks(late, NOW)[0].problems[0]
     (region,) = (each for each in ("LOST", "PROCESSING") if f"region-0 is {each} " in problem)
     return shown.shown_state, *(shown.state_of(each) for each in shown.pes), region
 

@@ -139,10 +139,10 @@ class Runtime(SimpleNamespace):
             raise NotDeployedError(application, (), home.root)
         return self.deployed
 
-    def report_failure(self, catalog: Catalog, application: str) -> None:
-        self._called("report_failure", application)
+    def report_lineage_failure(self, catalog: Catalog, application: str) -> None:
+        self._called("report_lineage_failure", application)
 
-    def redeploy_under_way(self, catalog: Catalog, application: str) -> str | None:
+    def describe_redeploy_under_way(self, catalog: Catalog, application: str) -> str | None:
         return self.under_way
 
     def read_compilation_if_any(self, home: Home, application: str) -> Any:
@@ -211,7 +211,7 @@ class Runtime(SimpleNamespace):
     def check_cut_files(self, home: Home, application: str) -> None:
         self._called("check_cut_files", application)
 
-    def first_rows(self, sink: Any, limit: int) -> pl.DataFrame | None:
+    def read_first_rows(self, sink: Any, limit: int) -> pl.DataFrame | None:
         return pl.DataFrame({"n": [1, None], "text": ["x" * 200, "y"], "at": [date(2013, 1, 1)] * 2}).head(limit)
 
     def read_metrics(self, home: Home, application: str) -> ApplicationMetrics:

@@ -9,13 +9,13 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.orchestration import console_links
 from streams_orchestration.orchestration.console_links import CONSOLE_URL
 from streams_orchestration.orchestration.lineage_assets import external_assets
-from streams_orchestration.runtime.lineage.graph import lineage_graph
+from streams_orchestration.runtime.lineage.graph import build_lineage_graph
 
 FLIGHTS = Path(__file__).parents[2] / "specs" / "flights.yaml"
 
 
 def links() -> dict[str, Any]:
-    assets = external_assets(lineage_graph(compile_spec(FLIGHTS)))
+    assets = external_assets(build_lineage_graph(compile_spec(FLIGHTS)))
     return {asset.key.to_user_string(): each.value for asset in assets if (each := asset.metadata.get("console"))}
 
 

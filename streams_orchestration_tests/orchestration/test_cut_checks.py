@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.orchestration.application import build_application_definitions
-from streams_orchestration.orchestration.cut_checks import LATE_SECONDS, judge, late_at
+from streams_orchestration.orchestration.cut_checks import LATE_SECONDS, evaluate_checks, late_at
 from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.region_events import ResetRequested
@@ -31,14 +31,14 @@ AWAY = {"storage_error": "s3://b/p (endpoint http://s:9): cannot be reached", "s
 )
 def test_a_cut_is_late_after_ten_periods_and_a_minute(changes: dict, state: str, age: float, passes: bool):
     unit = replace(running().units[0], completed_at=NOW - age, **changes)
-    fresh, restorable, *_ = judge(running(units=(unit,), state=state, deployed_at=NOW - 20_000), NOW)
+    fresh, restorable, *_ = evaluate_checks(running(units=(unit,), state=state, deployed_at=NOW - 20_000), NOW)
     assert fresh.passed is passes
     assert restorable.passed
 
 
 def test_a_new_deployment_has_time_for_its_first_cut():
     unit = replace(running().units[0], completed_at=None)
-    assert judge(running(units=(unit,), deployed_at=NOW - 5), NOW)[0].passed
+    assert evaluate_checks(running(units=(unit,), deployed_at=NOW - 5), NOW)[0].passed
 
 
 def test_only_a_failure_that_waits_for_somebody_is_a_problem():
@@ -50,7 +50,7 @@ def test_only_a_failure_that_waits_for_somebody_is_a_problem():
         (replace(broken, pes=tuple(replace(pe, restartable=False) for pe in broken.pes)), "`restartable: false`"),
         (failed(running(state="STOPPED"), attempts=5), ""),
     ):
-        problems = " ".join(judge(status, NOW)[2].problems)
+        problems = " ".join(evaluate_checks(status, NOW)[2].problems)
         assert problem in problems
         assert bool(problem) == bool(problems)
 
@@ -61,7 +61,9 @@ def test_a_cut_that_was_restored_is_no_problem():
         ((lost,), (f"gone. {LOST_REMEDY}",)),
         ((lost, replace(lost, kind="cut restored", cause=None)), ()),
     ):
-        assert judge(running(units=(replace(running().units[0], events=events),)), NOW)[1].problems == problems
+        assert (
+            evaluate_checks(running(units=(replace(running().units[0], events=events),)), NOW)[1].problems == problems
+        )
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,7 @@ def test_a_unit_that_is_reset_again_and_again_is_not_stable(ago: tuple[float, ..
     began = UnitEvent(NOW, "reset began", 1, 3, 1, cause="division by zero")
     events = tuple(replace(began, at=NOW - seconds) for seconds in ago)
     unit = replace(running().units[0], completed_epoch=100, events=events)
-    stable = judge(running(units=(unit,), state=state), NOW)[3]
+    stable = evaluate_checks(running(units=(unit,), state=state), NOW)[3]
     assert (stable.name, stable.passed) == ("units_are_stable", problem is None)
     assert problem is None or stable.problems == (problem,)
 
@@ -87,7 +89,7 @@ def test_resets_by_hand_do_not_make_a_unit_unstable():
     by_hand = tuple(
         UnitEvent(NOW - seconds, "reset began", 1, 3, 1, cause=ResetRequested().cause) for seconds in range(9)
     )
-    assert judge(running(units=(replace(running().units[0], events=by_hand),)), NOW)[3].passed
+    assert evaluate_checks(running(units=(replace(running().units[0], events=by_hand),)), NOW)[3].passed
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def test_resets_by_hand_do_not_make_a_unit_unstable():
 def test_a_machine_that_takes_no_hosts_is_a_problem_of_what_runs(state: str, application: str, problem: str | None):
     machines = [MachineStatus(name, "a.b", each, (), 2, (), 0, None, 5.0, NOW, "1") for name, each in
                 (("north", state), ("south", "UP"))]  # fmt: skip
-    check = judge(running(state=application), NOW, machines)[4]
+    check = evaluate_checks(running(state=application), NOW, machines)[4]
     assert (check.name, check.passed) == ("machines_are_up", problem is None)
     assert len(check.problems) == (problem is not None)
     assert (problem or "") in " ".join(check.problems)
@@ -121,7 +123,7 @@ def test_a_machine_that_takes_no_hosts_is_a_problem_of_what_runs(state: str, app
 )
 def test_a_host_that_does_not_reach_the_storage_is_a_problem(facts: dict[str, Any], problem: str | None):
     status = running()
-    check = judge(replace(status, hosts=(replace(status.hosts[0], **facts),)), NOW)[5]
+    check = evaluate_checks(replace(status, hosts=(replace(status.hosts[0], **facts),)), NOW)[5]
     assert (check.name, check.passed) == ("storage_is_reached", problem is None)
     assert (problem or "") in " ".join(check.problems)
 
@@ -136,7 +138,7 @@ def test_a_host_that_does_not_reach_the_storage_is_a_problem(facts: dict[str, An
 )
 def test_a_host_that_is_not_where_it_is_wanted_is_a_problem(facts: dict[str, Any], problem: str | None):
     status = running()
-    check = judge(replace(status, hosts=(replace(status.hosts[0], **facts),)), NOW)[6]
+    check = evaluate_checks(replace(status, hosts=(replace(status.hosts[0], **facts),)), NOW)[6]
     assert (check.name, check.problems) == ("hosts_are_placed", () if problem is None else (problem,))
 
 
@@ -151,20 +153,20 @@ def test_a_host_that_is_not_where_it_is_wanted_is_a_problem(facts: dict[str, Any
 )
 def test_a_unit_that_is_being_reset_does_not_work(changes: dict[str, Any], problem: str | None):
     unit = replace(running().units[0], **changes)
-    check = judge(running(units=(unit,)), NOW)[7]
+    check = evaluate_checks(running(units=(unit,)), NOW)[7]
     assert (check.name, check.problems) == ("units_work", () if problem is None else (problem,))
-    assert judge(running(units=(unit,), state="STOPPED"), NOW)[7].passed
+    assert evaluate_checks(running(units=(unit,), state="STOPPED"), NOW)[7].passed
 
 
 def test_a_unit_whose_host_is_lost_does_not_work():
     status = running()
-    check = judge(replace(status, hosts=(replace(status.hosts[0], alive=False),)), NOW)[7]
+    check = evaluate_checks(replace(status, hosts=(replace(status.hosts[0], alive=False),)), NOW)[7]
     assert check.problems == ("region-0 is LOST",)
 
 
 @pytest.mark.parametrize("state", ["STOPPED", "COMPLETED"])
 def test_the_checks_of_a_stopped_or_complete_application_pass_with_a_note(state: str):
-    notes = {check.name: check.note for check in judge(running(state=state), NOW) if check.note}
+    notes = {check.name: check.note for check in evaluate_checks(running(state=state), NOW) if check.note}
     assert notes == dict.fromkeys(("cuts_are_fresh", "sinks_are_complete", "units_work"), f"demo is {state}")
 
 

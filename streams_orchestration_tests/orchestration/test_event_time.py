@@ -15,7 +15,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.operators.watermarks import END
 from streams_orchestration.orchestration.asset_keys import AssetKeys
-from streams_orchestration.orchestration.cut_checks import COMPLETE, judge, late_at
+from streams_orchestration.orchestration.cut_checks import COMPLETE, evaluate_checks, late_at
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.progress import part_events
 from streams_orchestration.runtime import api
@@ -47,7 +47,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_sink_is_to_be_complete_within_some_seconds_of_event_time(case: str):
     status, problem = CASES[case]
-    (judgement,) = (each for each in judge(status, NOW) if each.name == COMPLETE)
+    (judgement,) = (each for each in evaluate_checks(status, NOW) if each.name == COMPLETE)
     assert (problem in " ".join(judgement.problems)) and bool(problem) == bool(judgement.problems)
     event = evaluation(AssetKeys(), "demo", judgement)
     assert (event.passed, event.severity) == (not problem, dg.AssetCheckSeverity.WARN)

@@ -21,7 +21,7 @@ from streams_orchestration.orchestration.lineage import (
     render_lineage,
 )
 from streams_orchestration.orchestration.lineage_assets import external_assets
-from streams_orchestration.runtime.lineage.graph import lineage_graph
+from streams_orchestration.runtime.lineage.graph import build_lineage_graph
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def compilation(spec: Path) -> Compilation:
 
 @pytest.fixture
 def graph(compilation: Compilation) -> nx.DiGraph:
-    return lineage_graph(compilation)
+    return build_lineage_graph(compilation)
 
 
 def test_it_runs_from_the_source_to_the_result(graph: nx.DiGraph):
@@ -127,7 +127,7 @@ graph:
 def specs(tmp_path: Path) -> dict[str, dg.AssetSpec]:
     path = tmp_path / "columns.yaml"
     path.write_text(COLUMNS)
-    assets = external_assets(lineage_graph(compile_spec(path)))
+    assets = external_assets(build_lineage_graph(compile_spec(path)))
     return {"/".join(asset.key.path[1:]): asset for asset in assets}
 
 
@@ -207,7 +207,7 @@ def test_conditions_and_keys_influence_all_columns(tmp_path: Path, apart: bool):
     path = tmp_path / "influences.yaml"
     cut = "parameters: {file: out}, config: {placement: {partitionIsolation: true}}"
     path.write_text(INFLUENCES.replace("parameters: {file: out}", cut) if apart else INFLUENCES)
-    graph = lineage_graph(compile_spec(path))
+    graph = build_lineage_graph(compile_spec(path))
     name = "streams/Totals" if apart else "sinks/Out"
     nodes = {node["name"]: node for node in lineage_document(graph, name)["nodes"]}
     orders, cities = "sources/Orders", "sources/Cities"
@@ -271,7 +271,7 @@ def queries(tmp_path: Path) -> Compilation:
 
 
 def test_columns_of_queries_come_from_what_spark_says_they_are_made_from(queries: Compilation):
-    graph = lineage_graph(queries)
+    graph = build_lineage_graph(queries)
     document = lineage_document(graph, "streams/Second")
     nodes = {node["name"]: node for node in json.loads(json.dumps(document, default=str))["nodes"]}
     direct = {"transformations": [{"type": "DIRECT"}]}

@@ -26,7 +26,7 @@ from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.errors import CatalogError, RedeployRefusedError, RevertedError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
-from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
+from streams_orchestration.runtime.redeployment.draining import describe_redeploy_under_way
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.trial import read_trial, revert
 from streams_orchestration_tests.orchestration.conftest import Runtime, step
@@ -295,12 +295,12 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
     deploy(home, deployable(compile_spec(spec)))
     edit(spec, "width: 2", "width: 3")
     locked.begin_redeploy(home, deployable(compile_spec(spec)))
-    assert redeploy_under_way(Catalog(home), "demo") == "the last redeploy of demo is on trial"
+    assert describe_redeploy_under_way(Catalog(home), "demo") == "the last redeploy of demo is on trial"
     with create_catalog(home).write() as connection:
         trial = read_trial(connection, "demo")
         assert trial is not None
         revert(connection, trial, "PE 0 failed: it is wrong")
-    assert redeploy_under_way(Catalog(home), "demo") is None
+    assert describe_redeploy_under_way(Catalog(home), "demo") is None
     reason = tick(spec, home) or ""
     assert "this plan was tried and reverted: PE 0 failed: it is wrong" in reason
     assert "job demo__redeploy is started by hand" in reason

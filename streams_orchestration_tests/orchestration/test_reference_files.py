@@ -12,7 +12,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.orchestration.lineage import find, lineage_document, render_lineage
 from streams_orchestration.orchestration.lineage_assets import external_assets
-from streams_orchestration.runtime.lineage.graph import lineage_graph
+from streams_orchestration.runtime.lineage.graph import build_lineage_graph
 
 REFERENCES = """\
 specVersion: 1
@@ -78,7 +78,7 @@ def references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_files_that_operators_read_beside_their_streams_are_sources(references: Path):
-    graph = lineage_graph(compile_spec(references))
+    graph = build_lineage_graph(compile_spec(references))
     nodes = graph.nodes(data=True)
     read = {name: facts for name, facts in nodes if facts["kind"] == "source" and name != "sources/Made"}
     assert {name: facts["location"] for name, facts in read.items()} == {
@@ -109,6 +109,6 @@ def test_files_that_operators_read_beside_their_streams_are_sources(references: 
 
 
 def test_no_code_of_the_user_is_imported_for_files_where_assets_are_defined(references: Path):
-    graph = lineage_graph(compile_without_plan(read_application(references), Options()))
+    graph = build_lineage_graph(compile_without_plan(read_application(references), Options()))
     assert {"sources/Airlines.table", "sources/Joined.cities"} < set(graph)
     assert "sources/Own.of" not in graph

@@ -198,7 +198,7 @@ def test_lineage_is_told_once_that_a_unit_is_given_up(daemon: Daemon, runtime: R
     runtime.status = failed(running(), attempts=5)
     daemon.tick()
     daemon.tick()
-    assert runtime.names.count("report_failure") == 1
+    assert runtime.names.count("report_lineage_failure") == 1
 
 
 def test_an_application_that_cannot_be_looked_after_keeps_no_other_one_from_it(

@@ -13,7 +13,7 @@ from streams_orchestration.runtime.deployment.claims import Chosen, choose_missi
 from streams_orchestration.runtime.errors import CommitUnknownError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, LocalLauncher
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
-from streams_orchestration.runtime.lineage.failure_report import report_failure
+from streams_orchestration.runtime.lineage.failure_report import report_lineage_failure
 from streams_orchestration.runtime.processes import is_here, kill
 from streams_orchestration.runtime.sinks.completing import remove_empty
 from streams_orchestration.runtime.units.controller import advance, mark_taken_up
@@ -119,7 +119,7 @@ def cancel_application(catalog: Catalog, application: str, timeout: float = STOP
         NotDeployedError: the application is not deployed.
     """
     read_units(catalog, application)
-    report_failure(catalog, application)
+    report_lineage_failure(catalog, application)
     a, h, p, u = tables.application, tables.host, tables.pe, tables.unit
     with catalog.write() as connection:
         connection.execute(update(a).where(a.c.name == application).values(wanted="STOPPED", runs_until=None))

@@ -68,7 +68,7 @@ def namespace() -> str:
     return os.environ.get(NAMESPACE, "").strip() or "streams"
 
 
-def missing_client() -> str | None:
+def explain_missing_client() -> str | None:
     """Return a message with a remedy if a target is configured, but the client is not installed; otherwise None."""
     if (where := target()) is None:
         return None

@@ -6,7 +6,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.lineage.client import target
 
 
-def report_failure(catalog: Catalog, application: str) -> None:
+def report_lineage_failure(catalog: Catalog, application: str) -> None:
     """Send a FAIL event if a unit is no longer reset and the event was not sent yet; take a few seconds at most.
 
     Processes that give up or stop an application call this function, since no host may be alive to send the event.

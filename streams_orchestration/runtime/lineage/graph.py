@@ -30,7 +30,7 @@ LOCATION_PARAMETERS = ("file", "path", "directory", "table", "topic")
 FORMATS = ("csv", "json", "jsonl", "line", "parquet", "arrow", "orc", "txt")
 
 
-def stage_lineage(application: str) -> nx.DiGraph[str]:
+def build_stage_lineage(application: str) -> nx.DiGraph[str]:
     """Return the part of the graph that is known before compilation: spec, stages, deployment."""
     graph: nx.DiGraph[str] = nx.DiGraph(application=application)
     _add(graph, "spec", "spec", f"The spec of {application}")
@@ -44,7 +44,7 @@ def stage_lineage(application: str) -> nx.DiGraph[str]:
     return graph
 
 
-def lineage_graph(compilation: Compilation) -> nx.DiGraph[str]:
+def build_lineage_graph(compilation: Compilation) -> nx.DiGraph[str]:
     """Return the whole lineage graph of a compiled application.
 
     Every node has `kind` (spec, stage, deployment, source, pe, stream, sink, import, export) and `description`. Further
@@ -63,7 +63,7 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph[str]:
     """
     origins = ColumnOrigins(compilation)
     logical, physical = compilation.logical, compilation.physical
-    graph = stage_lineage(logical.application)
+    graph = build_stage_lineage(logical.application)
     models = [logical.operators[operator.logical] for operator in physical.operators]
     plan = compilation.progress.get(DeploymentPlan)
     deployed = () if plan is None else plan.pes
@@ -164,7 +164,7 @@ def _add_reference_files(
         graph.add_edge(node, pe)
 
 
-def data_format(node: Mapping[str, Any]) -> str | None:
+def find_data_format(node: Mapping[str, Any]) -> str | None:
     """Return the file format of a source or sink, by its operator, else by its location's ending; None if unknown."""
     ending = PurePath(str(node.get("location") or "")).suffix.lstrip(".").lower()
     return next((each for each in (node.get("format"), ending) if each in FORMATS), None)

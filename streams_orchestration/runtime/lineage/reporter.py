@@ -21,8 +21,8 @@ from streams_orchestration.runtime.lineage.client import (
     URL,
     Client,
     LineageError,
+    explain_missing_client,
     import_client,
-    missing_client,
     namespace,
     target,
 )
@@ -278,7 +278,7 @@ def _client() -> Client | None:
     """Return the client; None if no target is configured, or if the client cannot be used, which is logged."""
     if (where := target()) is None:
         return None
-    if problem := missing_client():
+    if problem := explain_missing_client():
         log.warning(problem)
         return None
     import_client()

@@ -48,7 +48,7 @@ _KEPT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds"
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing(CatalogRow):
+class _PeBeforeCommit(CatalogRow):
     """The state of a PE before a commit: its last batch, its totals, and the state of its unit."""
 
     unit: str
@@ -132,8 +132,8 @@ def commit_batch(
             kept = {name: progress[name] for name in _KEPT}
             if any(result.bounds for result in results):
                 progress["bounds"] = _bounds(row, plan, results)
-            marks = {"epoch": plan.epoch, "generation": plan.generation, "boundary": plan.boundary}
-            connection.execute(_COMMIT, [key | kept | marks | {"token": plan.token or None}])
+            epoch = {"epoch": plan.epoch, "generation": plan.generation, "boundary": plan.boundary}
+            connection.execute(_COMMIT, [key | kept | epoch | {"token": plan.token or None}])
             connection.execute(_PE, {"of": application, "at": pe, "batch": plan.batch, **progress})
             if row.region is None:
                 _complete_batch(connection, application, row.unit, plan.epoch, now)
@@ -156,7 +156,7 @@ def commit_batch(
             advance(connection, application, row.unit, now)
 
 
-def _check(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], row: _Standing) -> None:
+def _check(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], row: _PeBeforeCommit) -> None:
     """Check the invariants of a commit (B4, B18).
 
     Raises:
@@ -181,7 +181,7 @@ def _written(plan: BatchPlan, results: Sequence[TaskResult]) -> Iterator[str]:
 
 
 def _progress(
-    program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], row: _Standing, seconds: float, now: float
+    program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], row: _PeBeforeCommit, seconds: float, now: float
 ) -> dict[str, Any]:
     """Return the columns of the PE's row that a batch changes, without the number of the batch."""
     position = _advance(plan, results)
@@ -206,7 +206,7 @@ def _progress(
     }
 
 
-def _bounds(row: _Standing, plan: BatchPlan, results: Sequence[TaskResult]) -> dict[str, Any]:
+def _bounds(row: _PeBeforeCommit, plan: BatchPlan, results: Sequence[TaskResult]) -> dict[str, Any]:
     """Return the bounded run with its end for each source whose end is known; a reset does not change these ends.
 
     Ends of an earlier run are forgotten.
@@ -231,24 +231,24 @@ def _insert_outputs(
         number = numbers.get(segment.stream, 0)
         numbers[segment.stream] = number + 1
         early = segment.stream in program.seen_early
-        marks = {"number": number, "epoch": plan.epoch, "committed_at": now, "uncommitted": early}
-        segments.append(key | asdict(segment) | marks)
+        columns = {"number": number, "epoch": plan.epoch, "committed_at": now, "uncommitted": early}
+        segments.append(key | asdict(segment) | columns)
     states = [key | asdict(state) for result in results for state in result.states]
-    marks = {"generation": plan.generation, "epoch": plan.epoch}
-    files = [key | asdict(file) | marks for result in results for file in result.files]
+    columns = {"generation": plan.generation, "epoch": plan.epoch}
+    files = [key | asdict(file) | columns for result in results for file in result.files]
     for statement, rows in ((_SEGMENT, segments), (_STATE, states), (_FILE, files)):
         if rows:
             connection.execute(statement, rows)
 
 
-def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -> _Standing:
+def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -> _PeBeforeCommit:
     """Return the state of the PE before the commit.
 
     Raises:
         StaleGenerationError: the batch does not follow the PE's last commit, or belongs to another generation or life;
             or the PE is gone, or its unit is to go back to its last complete epoch.
     """
-    row = _Standing.one_or_none(connection, _STANDING, {"of": application, "at": pe})
+    row = _PeBeforeCommit.one_or_none(connection, _STANDING, {"of": application, "at": pe})
     current = (row.life, row.generation, row.batch + 1) if row else None
     wanted = (plan.life, plan.generation, plan.batch)
     if row is None or current != wanted:

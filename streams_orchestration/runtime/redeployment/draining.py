@@ -66,7 +66,7 @@ def units_on_hold(catalog: Catalog, application: str, units: Collection[str]) ->
         release(catalog, application)
 
 
-def redeploy_under_way(catalog: Catalog, application: str) -> str | None:
+def describe_redeploy_under_way(catalog: Catalog, application: str) -> str | None:
     """Describe a redeploy in progress by its held units or its open trial; return None if there is none.
 
     Raises:

@@ -78,7 +78,7 @@ def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
     return tuple(moved)
 
 
-def put_right(catalog: Catalog, application: str, *, within: float) -> tuple[Moved, ...]:
+def move_misplaced_hosts(catalog: Catalog, application: str, *, within: float) -> tuple[Moved, ...]:
     """Move hosts of an application whose placement violates their configs, if that leaves fewer violations.
 
     The application's start is locked, without waiting for another process that has locked it.
@@ -103,7 +103,7 @@ def put_right(catalog: Catalog, application: str, *, within: float) -> tuple[Mov
         return tuple(_move(catalog, application, None, within))
 
 
-def better_places(connection: Connection, application: str, leave: str | None = None) -> dict[int, MachineRow]:
+def choose_better_machines(connection: Connection, application: str, leave: str | None = None) -> dict[int, MachineRow]:
     """Choose new machines for the hosts of an application that should move.
 
     Args:
@@ -139,7 +139,7 @@ def better_places(connection: Connection, application: str, leave: str | None = 
 def _move(catalog: Catalog, application: str, leave: str | None, within: float) -> list[Moved]:
     p = tables.pe
     with catalog.read() as connection:
-        places = better_places(connection, application, leave)  # without a host to move, no unit is held
+        places = choose_better_machines(connection, application, leave)  # without a host to move, no unit is held
         mine = (p.c.application == application, p.c.host.in_(places), ~p.c.final)
         units = set(connection.scalars(select(p.c.unit).where(*mine)))
     if not places:
@@ -154,7 +154,7 @@ def _move(catalog: Catalog, application: str, leave: str | None, within: float) 
             )
             raise MachineError(message)
         with catalog.write() as connection:
-            now_better = better_places(connection, application, leave)
+            now_better = choose_better_machines(connection, application, leave)
             if not now_better.keys() <= places.keys():  # units of further hosts are not at a cut
                 message = f"{application} was not moved: hosts or machines have changed meanwhile; try again"
                 raise MachineError(message)

@@ -21,8 +21,8 @@ from streams_orchestration.runtime.errors import BeingStartedError, StreamsRunti
 from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
-from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
-from streams_orchestration.runtime.redeployment.host_moves import better_places, put_right
+from streams_orchestration.runtime.redeployment.draining import describe_redeploy_under_way
+from streams_orchestration.runtime.redeployment.host_moves import choose_better_machines, move_misplaced_hosts
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.host_requirements import misplaced
 from streams_orchestration.runtime.units.reading import read_units
@@ -129,18 +129,18 @@ class HostRescheduler:
         if self._fruitless.get(application) == situation:
             return
         with self._catalog.read() as connection:
-            better = better_places(connection, application)
+            better = choose_better_machines(connection, application)
         if not better:
             self._fruitless[application] = situation
             return
         status = read_units(self._catalog, application)
-        if not _is_well(status) or redeploy_under_way(self._catalog, application) is not None:
+        if not _is_well(status) or describe_redeploy_under_way(self._catalog, application) is not None:
             return
         self._tried[application] = now
         for reason in reasons:
             log.info("%s: %s", application, reason)
         try:
-            for moved in put_right(self._catalog, application, within=CUT_TIMEOUT_SECONDS):
+            for moved in move_misplaced_hosts(self._catalog, application, within=CUT_TIMEOUT_SECONDS):
                 log.info("%s: host %s continues on %s", application, moved.host, moved.machine)
         except BeingStartedError:
             del self._tried[application]

@@ -25,7 +25,7 @@ from streams_orchestration.operators.storage.local import files_below
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
 
-def published_rows(sink: SinkStatus) -> pl.LazyFrame | None:
+def scan_published_rows(sink: SinkStatus) -> pl.LazyFrame | None:
     """Return the rows of a sink's visible files, which are read when the frame is collected; None without files.
 
     Raises:
@@ -35,7 +35,7 @@ def published_rows(sink: SinkStatus) -> pl.LazyFrame | None:
     return _scan_partitions(sink, sink.path, parts) if sink.path is not None and parts else None
 
 
-def first_rows(sink: SinkStatus, limit: int) -> pl.DataFrame | None:
+def read_first_rows(sink: SinkStatus, limit: int) -> pl.DataFrame | None:
     """Return the first `limit` rows of the newest file; None if there are no files, or it cannot be read.
 
     Older files may have other columns and values, since a redeploy does not change them.

@@ -14,7 +14,7 @@ from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.lineage import reporter as reporters
 from streams_orchestration.runtime.lineage.client import LineageError
-from streams_orchestration.runtime.lineage.failure_report import report_failure
+from streams_orchestration.runtime.lineage.failure_report import report_lineage_failure
 from streams_orchestration.runtime.lineage.reporter import Reporter
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.watch import observe
@@ -170,9 +170,9 @@ def test_cancelling_a_failed_application_ends_the_run_with_fail(
 ):
     monkeypatch.setattr(reporters, "_client", lambda: sent)
     reporting(running, sent).look()
-    report_failure(running.catalog, running.name)
+    report_lineage_failure(running.catalog, running.name)
     fail_for_good(running)
-    report_failure(running.catalog, running.name)
+    report_lineage_failure(running.catalog, running.name)
     assert sent.names == ["START"], "nothing is named to send to"
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
     control.cancel_application(running.catalog, running.name, timeout=0.0)
@@ -185,7 +185,7 @@ def test_a_stop_of_what_works_is_told_by_its_hosts(running: Running, sent: SentE
     monkeypatch.setattr(reporters, "_client", lambda: sent)
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
     reporting(running, sent).look()
-    report_failure(running.catalog, running.name)
+    report_lineage_failure(running.catalog, running.name)
     assert sent.names == ["START"]
 
 
