@@ -56,7 +56,7 @@ def compile_without_plan(read: ReadSpec, options: Options) -> Compilation:
     return _compile(read.application, options, read.diagnostics, WITHOUT_DEPLOYMENT).compilation
 
 
-def compile_again(compilation: Compilation) -> PlannedCompilation:
+def recompile(compilation: Compilation) -> PlannedCompilation:
     """Run all stages after the logical graph again.
 
     A compilation that was read from a store gets a deployment plan and the numbers of a fresh compilation this way. It

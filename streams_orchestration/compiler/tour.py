@@ -54,9 +54,9 @@ The application reads values of sensors, scales them in two parallel channels, a
 ```yaml
 {spec}```
 
-`before(STAGE)` returns the results of all stages before one, for this application and the options `--fusion manual
---pes 2`. They are read by their types: `done[PhysicalGraph]`. Each stage's value, such as `LOGICAL_STAGE`, has the
-function `compute`, which the section calls.
+`results_before(STAGE)` returns the results of all stages before one, for this application and the options `--fusion
+manual --pes 2`. They are read by their types: `done[PhysicalGraph]`. Each stage's value, such as `LOGICAL_STAGE`, has
+the function `compute`, which the section calls.
 
 This page is written by `make docs` from the modules `stage` below `streams_orchestration/compiler`; edit those.
 """
@@ -69,7 +69,7 @@ _TAIL = """\
 """
 
 
-def before(name: str) -> Progress:
+def results_before(name: str) -> Progress:
     """Return the results of the stages before the named one, or else of all, for the application of the tour."""
     done = Progress(OPTIONS).with_result(application_from_mapping(yaml.safe_load(SPEC)))
     for stage in STAGES:
@@ -79,7 +79,7 @@ def before(name: str) -> Progress:
     return done
 
 
-def station(stage: Stage) -> str:
+def read_stage_docstring(stage: Stage) -> str:
     """Return a stage's station of the tour: the docstring of the stage's module."""
     return sys.modules[stage.invariant.__module__].__doc__ or ""
 
@@ -93,7 +93,7 @@ def tour_page() -> str:
 def _section(number: int, stage: Stage) -> Iterator[str]:
     """Yield the lines of a section: indented blocks of the docstring become code blocks."""
     yield f"## {number}. {stage.name.replace('_', ' ').capitalize()}"
-    for block in station(stage).strip().split("\n\n"):
+    for block in read_stage_docstring(stage).strip().split("\n\n"):
         example = block.startswith("    ")
         yield from ("", "```python", textwrap.dedent(block), "```") if example else ("", block)
     yield ""

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.compiling import compile_again
+from streams_orchestration.compiler.compiling import recompile
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.bringing_up import bring_up
@@ -84,7 +84,7 @@ def previous_plan(catalog: Catalog, application: str) -> Deployable:
         compilation = load(Compilation, _stored_previous(catalog, application))
     except ValidationError as error:
         raise OtherVersionError(application) from error
-    return deployable(compile_again(compilation))
+    return deployable(recompile(compilation))
 
 
 def _stored_previous(catalog: Catalog, application: str) -> bytes:

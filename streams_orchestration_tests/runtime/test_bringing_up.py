@@ -11,7 +11,7 @@ import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
-from streams_orchestration.compiler.compiling import compile_again
+from streams_orchestration.compiler.compiling import recompile
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime import bringing_up
 from streams_orchestration.runtime.bringing_up import BroughtUp
@@ -113,11 +113,11 @@ def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
 ) -> None:
     own = plan(1)
     clone = replace(own, logical=replace(own.logical, application="clone"), options=Options(name="clone"))
-    for each in (own, compile_again(clone)):
+    for each in (own, recompile(clone)):
         write_wanted(home, deployable(each))
         cancel_application(Catalog(home), each.logical.application)
         create_savepoint(home, each.logical.application, "noon")
-    for each in (own, compile_again(clone)):
+    for each in (own, recompile(clone)):
         restored = write_wanted(home, deployable(each), FromSavepoint("noon", fresh=True)).restored
         assert restored is not None
         assert restored.place.application == restored.manifest.application == each.logical.application

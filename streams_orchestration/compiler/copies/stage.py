@@ -7,8 +7,8 @@ reason, which `streams explain` shows.
 
 In the tour, no operator changes the tuples that it reads: `Scale` makes new ones.
 
-    >>> from streams_orchestration.compiler.tour import before
-    >>> done = before(COPIES)
+    >>> from streams_orchestration.compiler.tour import results_before
+    >>> done = results_before(COPIES)
     >>> plan, findings = COPIES_STAGE.compute(done)
     >>> for connection, passing in zip(done[PhysicalGraph].connections, plan.connections):
     ...     print(connection.source, connection.target, passing.passing, "-", passing.reason)

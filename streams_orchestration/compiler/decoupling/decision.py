@@ -8,7 +8,7 @@ from typing import Any
 
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 from streams_orchestration.compiler.decoupling.dataflow import SINKS, Dataflow
-from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate, executions, together
+from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate, executions, total_load
 from streams_orchestration.compiler.decoupling.legality import violations
 from streams_orchestration.model.diagnostics import Diagnostic
 
@@ -40,7 +40,7 @@ class Decision:
     @property
     def predicted_speedup(self) -> float:
         """The factor by which the load may grow, compared with everything on one machine; 1 without load."""
-        return together(self.flow) / self.evaluation.worst if self.evaluation.worst > 0 else 1.0
+        return total_load(self.flow) / self.evaluation.worst if self.evaluation.worst > 0 else 1.0
 
     def document(self) -> dict[str, Any]:
         """Return the answer as JSON; it has `machines` if the problem has a budget of machines."""

@@ -175,6 +175,6 @@ def _sends(
             yield flow.fan_price(number), outputs[number], receivers
 
 
-def together(flow: Dataflow) -> float:
+def total_load(flow: Dataflow) -> float:
     """Return the load of one machine that executes everything, in the unit of the problem."""
     return math.fsum(node.cpu + node.recv_cpu for node in flow.nodes)

@@ -8,8 +8,8 @@ positions from which sources begin, so that a deployment only has to write it do
 This is the first stage that imports operators, because they know their initial positions. Where an operator is missing
 or cannot run here, the plan has a refusal instead of programs, and everything before it can still be looked at.
 
-    >>> from streams_orchestration.compiler.tour import before
-    >>> plan, findings = DEPLOYMENT_STAGE.compute(before(DEPLOYMENT))
+    >>> from streams_orchestration.compiler.tour import results_before
+    >>> plan, findings = DEPLOYMENT_STAGE.compute(results_before(DEPLOYMENT))
     >>> for program in plan.programs:
     ...     print("PE", program.pe, [each.name for each in program.operators.values()], len(program.tasks), "tasks")
     PE 0 ['Read', 'Scale[1]'] 2 tasks

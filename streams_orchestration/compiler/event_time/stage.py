@@ -11,8 +11,8 @@ of time intervals.
 
 The tour has an annotation and no such window, which is a warning:
 
-    >>> from streams_orchestration.compiler.tour import before
-    >>> result, findings = EVENT_TIME_STAGE.compute(before(EVENT_TIME))
+    >>> from streams_orchestration.compiler.tour import results_before
+    >>> result, findings = EVENT_TIME_STAGE.compute(results_before(EVENT_TIME))
     >>> for graph in result.graphs:
     ...     print(graph.attribute, graph.type, graph.resolution, "from", graph.sources, "to", graph.operators)
     at bigint Milliseconds from (0,) to (0, 1, 2)

@@ -8,8 +8,8 @@ with the sink.
 
 Wherever a stream crosses, both PEs get a port. A port for one channel of a splitter names the splitter and the channel.
 
-    >>> from streams_orchestration.compiler.tour import before
-    >>> plan, findings = FUSION_STAGE.compute(before(FUSION))
+    >>> from streams_orchestration.compiler.tour import results_before
+    >>> plan, findings = FUSION_STAGE.compute(results_before(FUSION))
     >>> for pe in plan.pes:
     ...     print("PE", pe.id, "operators", pe.operators, "host", pe.host)
     PE 0 operators (0, 3) host 0

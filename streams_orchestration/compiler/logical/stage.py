@@ -7,8 +7,8 @@ connections, each of them from an output port to an input port.
 
 A parallel region is only noted here: its width, and by which attributes tuples are to be routed to its channels.
 
-    >>> from streams_orchestration.compiler.tour import before
-    >>> graph, findings = LOGICAL_STAGE.compute(before(LOGICAL))
+    >>> from streams_orchestration.compiler.tour import results_before
+    >>> graph, findings = LOGICAL_STAGE.compute(results_before(LOGICAL))
     >>> for operator in graph.operators:
     ...     print(operator.index, operator.name, operator.kind, [port.stream for port in operator.outputs])
     0 Read Beacon ['Readings']

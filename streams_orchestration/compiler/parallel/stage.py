@@ -8,8 +8,8 @@ input port that reads them, so `Write` has two producers.
 Regions may be nested, and streams may lead from one region straight into another. A splitter then follows another one,
 and the number of connections is the product of the widths that are left and entered.
 
-    >>> from streams_orchestration.compiler.tour import before
-    >>> graph, findings = PARALLEL_STAGE.compute(before(PARALLEL))
+    >>> from streams_orchestration.compiler.tour import results_before
+    >>> graph, findings = PARALLEL_STAGE.compute(results_before(PARALLEL))
     >>> for operator in graph.operators:
     ...     print(operator.index, operator.name, operator.channel, operator.streams)
     0 Read -1 ('Readings',)

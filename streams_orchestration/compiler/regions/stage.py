@@ -10,8 +10,8 @@ The stage judges the logical graph, which has the annotation, and gives each rep
 collects the values of the annotation: how often an epoch ends, how long draining may take, and how many resets in a row
 are tried.
 
-    >>> from streams_orchestration.compiler.tour import before
-    >>> regions, findings = REGIONS_STAGE.compute(before(REGIONS))
+    >>> from streams_orchestration.compiler.tour import results_before
+    >>> regions, findings = REGIONS_STAGE.compute(results_before(REGIONS))
     >>> for region in regions.expanded:
     ...     print(region.trigger, region.period, "operators", region.operators)
     ...     print("starts", region.starts, "ends", region.ends)

@@ -10,8 +10,8 @@ port that is fed from another PE; they reach downstream as far as calls go. So t
 entered by four: those two, and two that begin at its own input port. An operator that several threads can enter is
 *locked* (rule 77).
 
-    >>> from streams_orchestration.compiler.tour import before
-    >>> plan, findings = THREADS_STAGE.compute(before(THREADS))
+    >>> from streams_orchestration.compiler.tour import results_before
+    >>> plan, findings = THREADS_STAGE.compute(results_before(THREADS))
     >>> for queue in plan.queues:
     ...     print(queue.operator, queue.port, queue.congestion_policy, queue.queue_size, queue.injected)
     3 0 Sys.Wait 1000 True
