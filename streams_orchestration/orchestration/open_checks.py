@@ -25,7 +25,7 @@ def left_open(instance: dg.DagsterInstance, deployments: Collection[dg.AssetKey]
     return {key for key, run in planned.items() if run in ended}
 
 
-def said_again(instance: dg.DagsterInstance, key: dg.AssetCheckKey) -> dg.AssetCheckEvaluation | None:
+def repeat_evaluation(instance: dg.DagsterInstance, key: dg.AssetCheckKey) -> dg.AssetCheckEvaluation | None:
     """Return a copy of a check's last evaluation to record it again; None if its `RECENT` last executions have none."""
     history = instance.event_log_storage.get_asset_check_execution_history(key, limit=RECENT)
     evaluations = (record.evaluation for record in history)

@@ -17,14 +17,14 @@ from streams_orchestration.orchestration.cut_checks import CHECKS, evaluate_chec
 from streams_orchestration.orchestration.definition_names import sensor_name
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.deployments import shown_rows
-from streams_orchestration.orchestration.open_checks import left_open, said_again
+from streams_orchestration.orchestration.open_checks import left_open, repeat_evaluation
 from streams_orchestration.orchestration.progress import progress_events
 from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.reset_ops import ResetUnit
 from streams_orchestration.orchestration.reset_runs import failure_tags, run_under_way
 from streams_orchestration.orchestration.resource import streams_in
 from streams_orchestration.orchestration.run_events import Event
-from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, look, to_look_at
+from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, applications_to_check, look
 from streams_orchestration.runtime import api
 
 SENSOR: Final = "failed_units"
@@ -153,7 +153,7 @@ class _Tick:
                 late = time.monotonic() >= record_until
                 if late and self.records:
                     break
-                for application in to_look_at(self.memories, summaries, api.now()):
+                for application in applications_to_check(self.memories, summaries, api.now()):
                     summary = summaries[application]
                     if summary.suspected or not late:
                         looked_at.add(application)
@@ -189,7 +189,7 @@ class _Tick:
             with suppress(api.NotDeployedError):  # undeployed after the summaries were read
                 judged = evaluate_checks(api.read_status(self.home, name), api.now(), api.read_machines(self.home))
                 self.events += [evaluation(self.keys_of(name), name, each) for each in judged]
-        again = (said_again(self.context.instance, check) for check in still_open if check.name not in CHECKS)
+        again = (repeat_evaluation(self.context.instance, check) for check in still_open if check.name not in CHECKS)
         self.events += [event for event in again if event is not None]
 
     def look_alone(self, application: str, mark: str, *, late: bool) -> list[api.UnitFailure]:

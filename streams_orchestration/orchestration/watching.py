@@ -188,7 +188,9 @@ def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...
     return f"{status.application} is on the way back to its last cut: {', '.join(waiting)}" if waiting else ""
 
 
-def to_look_at(memories: Mapping[str, Memory], summaries: Mapping[str, api.StatusSummary], now: float) -> list[str]:
+def applications_to_check(
+    memories: Mapping[str, Memory], summaries: Mapping[str, api.StatusSummary], now: float
+) -> list[str]:
     """Return the applications to look at now: all with news, or else the due one that was looked at longest ago.
 
     Of the due ones only one is returned, because many looks in a row would delay news.

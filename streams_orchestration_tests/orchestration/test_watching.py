@@ -12,8 +12,8 @@ from streams_orchestration.orchestration.watching import (
     SLOW_INTERVAL,
     Cursor,
     Memory,
+    applications_to_check,
     look,
-    to_look_at,
 )
 from streams_orchestration.runtime.observing.status_summaries import StatusSummary
 from streams_orchestration.runtime.units.reset_decisions import RETRIES
@@ -222,15 +222,17 @@ def test_news_come_first_and_one_routine_look_at_a_time():
     names = [f"app{number}" for number in range(50)]
     looked = {name: Memory(mark=summary().mark, looked_at=NOW - 61 - number) for number, name in enumerate(names)}
     summaries = {name: summary() for name in names}
-    assert to_look_at(looked, summaries, NOW) == ["app49"], "the one that waited longest"
-    assert to_look_at(
+    assert applications_to_check(looked, summaries, NOW) == ["app49"], "the one that waited longest"
+    assert applications_to_check(
         looked, summaries | {"app7": summary("COMPLETED"), "app9": summary(suspected=("pe-0",))}, NOW
     ) == [
         "app7",
         "app9",
     ]
-    assert to_look_at(dict.fromkeys(names, Memory()), summaries, NOW) == ["app0"], "a first look is a routine one"
-    assert to_look_at({"gone": Memory()}, summaries, NOW) == []
+    assert applications_to_check(dict.fromkeys(names, Memory()), summaries, NOW) == ["app0"], (
+        "a first look is a routine one"
+    )
+    assert applications_to_check({"gone": Memory()}, summaries, NOW) == []
 
 
 def test_a_unit_in_trouble_is_looked_at_every_second():
