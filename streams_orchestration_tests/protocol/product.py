@@ -37,8 +37,8 @@ from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration.runtime.units.garbage import collect_garbage
-from streams_orchestration.runtime.units.holding import hold, release, under_way
-from streams_orchestration.runtime.units.trial import _judged, decide, read_trial, revert_open
+from streams_orchestration.runtime.units.holding import describe_held_work, hold_units, release_units
+from streams_orchestration.runtime.units.trial import _find_trial_failure, decide, read_trial, revert_open
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.protocol.planning import position, view
 from streams_orchestration_tests.protocol.setting import OUTSIDE
@@ -138,18 +138,18 @@ class Product:
         observe(self.catalog, self.name)
 
     def hold(self, units: Iterable[int]) -> None:
-        hold(self.catalog, self.name, self._names(units))
+        hold_units(self.catalog, self.name, self._names(units))
 
     def release(self) -> None:
         """Their periods begin anew, since none passes by itself here."""
-        release(self.catalog, self.name)
+        release_units(self.catalog, self.name)
         u = tables.unit
         with self.catalog.write() as connection:
             connection.execute(update(u).where(u.c.timer == "period").values(deadline=time.time() + u.c.period))
 
     def is_under_way(self, units: Iterable[int]) -> bool:
         with self.catalog.read() as connection:
-            return bool(under_way(connection, self.name, self.topology.programs, self._names(units)))
+            return bool(describe_held_work(connection, self.name, self.topology.programs, self._names(units)))
 
     def carry(self, units: Iterable[int]) -> None:
         with self.catalog.read() as connection:
@@ -186,7 +186,7 @@ class Product:
         with self.catalog.read() as connection:
             trial = read_trial(connection, self.name)
             assert trial is not None
-            return _judged(connection, trial) == ""
+            return _find_trial_failure(connection, trial) == ""
 
     def decide(self) -> None:
         decide(self.catalog, self.name)

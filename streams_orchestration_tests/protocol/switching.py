@@ -32,7 +32,7 @@ def is_at_cut(topology: Topology, world: World, number: int) -> bool:
 
 
 def is_under_way(topology: Topology, world: World) -> bool:
-    """`draining.under_way`: something of the held units is not at rest."""
+    """`draining.describe_held_work`: something of the held units is not at rest."""
     if not all(is_at_cut(topology, world, unit) for unit in world.held):
         return True
     for pe in members(topology, world.held):
@@ -47,12 +47,12 @@ def is_under_way(topology: Topology, world: World) -> bool:
 
 
 def hold(world: World, units: tuple[int, ...]) -> World:
-    """`draining.hold`."""
+    """`draining.hold_units`."""
     return world._replace(redeploys=world.redeploys - 1, held=units)
 
 
 def release(world: World) -> World:
-    """`draining.release`, or the hold ends by itself since its process has died."""
+    """`draining.release_units`, or the hold ends by itself since its process has died."""
     return world._replace(held=(), carried=(), carried_at=0)
 
 

@@ -21,7 +21,7 @@ def seen_epoch(setting: Setting, world: World, unit: int, reader: int | None = N
 
 
 def is_passed(topology: Topology, world: World) -> bool:
-    """`trial._judged`: every unit on trial has proved itself."""
+    """`trial._find_trial_failure`: every unit on trial has proved itself."""
     return all(_is_proved(topology, world, unit) for unit in world.tried)
 
 
@@ -53,7 +53,7 @@ def _has_read(topology: Topology, world: World, pe: int) -> bool:
 
 
 def passed(world: World) -> World:
-    """`trial._pass`: what the units have completed becomes visible, and nothing brings the previous plan back."""
+    """`trial._close_passed_trial`: completed epochs become visible, and nothing restores the previous plan."""
     return world._replace(tried=(), before=())
 
 

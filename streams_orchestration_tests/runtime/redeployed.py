@@ -24,7 +24,7 @@ from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.tasks.stored_states import state_files
-from streams_orchestration.runtime.units.holding import close_epochs, hold, under_way
+from streams_orchestration.runtime.units.holding import close_epochs, describe_held_work, hold_units
 from streams_orchestration.runtime.units.reading import application_row
 from streams_orchestration.runtime.units.trial import read_trial
 from streams_orchestration_tests.runtime import locked
@@ -151,13 +151,13 @@ def drained(local: LocalApplication, units: Sequence[str]) -> None:
         local.report_running()
         if turn == DRAIN_TURNS:
             give_up_epochs(local.catalog, local.name, units)
-        hold(local.catalog, local.name, units)  # again and again, however slow the machine is
+        hold_units(local.catalog, local.name, units)  # again and again, however slow the machine is
         close_epochs(local.catalog, local.name, units)
         for program in local.programs:
             local.step(program)
         local.publish()
         with local.catalog.read() as connection:
-            rest = under_way(connection, local.name, local.programs, units)
+            rest = describe_held_work(connection, local.name, local.programs, units)
         if not rest:
             return
     raise AssertionError(rest)

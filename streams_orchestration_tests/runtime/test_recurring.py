@@ -76,8 +76,8 @@ def test_a_hold_is_renewed_after_an_unexpected_error(monkeypatch: pytest.MonkeyP
     renewed = Reached(fails=3)
     first = iter([True])
     monkeypatch.setattr(draining, "HOLD_SECONDS", 0.003)
-    monkeypatch.setattr(draining, "hold", lambda *_, **__: None if next(first, None) else renewed())
-    monkeypatch.setattr(draining, "release", lambda *_: None)
+    monkeypatch.setattr(draining, "hold_units", lambda *_, **__: None if next(first, None) else renewed())
+    monkeypatch.setattr(draining, "release_units", lambda *_: None)
     with draining.units_on_hold(None, "app", ["region-0"]):  # type: ignore[arg-type]
         assert renewed.is_reached()
 

@@ -239,7 +239,7 @@ MUTANTS: dict[str, Mutant] = {
         durable_files.make_directory, "_sync_above(directory)", "pass"
     ),
     "a pending name goes before the final one is on disk": Mutant(
-        publishing._settle, "sync_directory(directory)", "pass"
+        publishing._remove_pending_names, "sync_directory(directory)", "pass"
     ),
     "states that are carried over are not synchronised": Mutant(
         Carrier.carry, "self._home.store.sync(self.written)", "pass"
@@ -261,11 +261,11 @@ MUTANTS: dict[str, Mutant] = {
         "return True",
     ),
     "tuples between units do not count when these are drained": Mutant(
-        holding.under_way, "if connection.execute(left.limit(1)).first() is not None:", "if False:"
+        holding.describe_held_work, "if connection.execute(left.limit(1)).first() is not None:", "if False:"
     ),
     "a hold is not renewed": Mutant(
         redeploying.units_on_hold,
-        "suppress(StreamsRuntimeError):\n                hold(catalog, application, units, begins=False)",
+        "suppress(StreamsRuntimeError):\n                hold_units(catalog, application, units, begins=False)",
         "suppress(StreamsRuntimeError):\n                pass",
     ),
     "two redeploys are under way at once": Mutant(
@@ -296,7 +296,7 @@ MUTANTS: dict[str, Mutant] = {
     "a redeploy repeats the generation": Mutant(
         switching.begin, "generation = cut.generation + 1", "generation = cut.generation"
     ),
-    "a replaced host sweeps": Mutant(garbage._foreign, "if actual != incarnation:", "if False:"),
+    "a replaced host sweeps": Mutant(garbage._pes_on_other_hosts, "if actual != incarnation:", "if False:"),
     "a sweep asks the catalog before it lists": Mutant(
         garbage.sweep,
         "candidates = [address for pe, address in found if pe not in foreign]",

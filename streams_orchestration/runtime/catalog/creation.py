@@ -24,11 +24,11 @@ def create_catalog(home: Home) -> Catalog:
     upgrade_older_catalog(catalog)
     if not (catalog.exists and catalog.is_recorded):
         catalog.make()
-    _settle(catalog)
+    _claim_storage(catalog)
     return catalog
 
 
-def _settle(catalog: Catalog) -> None:
+def _claim_storage(catalog: Catalog) -> None:
     """Check that the storage of the catalog's files can be used; mark it as this catalog's, and record its address.
 
     Raises:

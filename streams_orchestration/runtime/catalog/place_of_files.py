@@ -19,7 +19,7 @@ def check_place(connection: Connection, store: Store) -> None:
     Raises:
         StorageSettingError: the storages differ; the message names both.
     """
-    known = _known(connection)
+    known = _recorded_address(connection)
     if known is not None and known != store.address and _is_used(connection):
         there = f"in {known}" if known else "in the state directory"
         named = f"names {store.address}" if store.address else "is not set"
@@ -32,7 +32,7 @@ def check_place(connection: Connection, store: Store) -> None:
 
 def is_kept(connection: Connection, store: Store) -> bool:
     """Return True if the catalog has recorded this storage."""
-    return _known(connection) == store.address
+    return _recorded_address(connection) == store.address
 
 
 def keep_place(connection: Connection, store: Store) -> None:
@@ -81,7 +81,7 @@ def installation_of(connection: Connection) -> str:
     return str(connection.scalar(select(tables.installation.c.id)))
 
 
-def _known(connection: Connection) -> str | None:
+def _recorded_address(connection: Connection) -> str | None:
     return connection.scalar(_ADDRESS)
 
 

@@ -141,7 +141,7 @@ def start_claimed(catalog: Catalog, launcher: HostLauncher, claims: Sequence[Cla
             process = launcher.launch(start)
         except BaseException:
             for each in claims[number:]:
-                _give_back(catalog, each)
+                _restore_claimed_rows(catalog, each)
             raise
         with catalog.write() as connection:
             row = update(h).where(*_is_claimed(start, process.pid))
@@ -156,7 +156,7 @@ def start_claimed(catalog: Catalog, launcher: HostLauncher, claims: Sequence[Cla
     return started
 
 
-def _give_back(catalog: Catalog, claim: Claim) -> None:
+def _restore_claimed_rows(catalog: Catalog, claim: Claim) -> None:
     """Restore the rows of a claimed host and its PEs, unless another process has changed them."""
     h, p = tables.host, tables.pe
     start = claim.start

@@ -95,14 +95,14 @@ def _decision(
         resets = plural(here, "reset")
         reason = f"host {host.id} leaves {host.machine}, where files could not be used in {resets}: {cause}"
         return MoveDecision("host leaves", reason)
-    why = _why_not(host, machines, numbers, now)
+    why = _explain_no_move(host, machines, numbers, now)
     remedy = f"Repair the disk or the mount on {host.machine}, or let another machine take the host"
     return MoveDecision(
         "host stays", f"Host {host.id} stays on {host.machine}, whose files it cannot use: {why}. {remedy}"
     )
 
 
-def _why_not(host: HostRow, machines: Sequence[MachineRow], failed: Mapping[str, int], now: float) -> str:
+def _explain_no_move(host: HostRow, machines: Sequence[MachineRow], failed: Mapping[str, int], now: float) -> str:
     """Return why no other machine is better for a host."""
     others = [machine for machine in machines if machine.name != host.machine]
     if not others:

@@ -177,10 +177,10 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
             if is_here(host.space):
                 kill(host.pid, host.process_started)
             elif unwanted:  # the agent of its machine kills it once it is replaced
-                _give_up(catalog, host, reason)
+                _mark_failed(catalog, host, reason)
 
 
-def _give_up(catalog: Catalog, host: HostRow, reason: str) -> None:
+def _mark_failed(catalog: Catalog, host: HostRow, reason: str) -> None:
     """Mark a host as failed that cannot be killed from this machine."""
     h = tables.host
     mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)

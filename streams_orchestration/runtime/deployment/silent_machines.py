@@ -34,9 +34,9 @@ def await_silent_machines(home: Home, application: str, say: Callable[[str], Non
     """
     catalog = open_catalog(home, application)
     began, said = world.monotonic(), False
-    first = _look(catalog, application)
+    first = _read_signs_of_life(catalog, application)
     while True:
-        now = _look(catalog, application)
+        now = _read_signs_of_life(catalog, application)
         silent = [name for name in first if name in now and now[name] == first[name]]
         waited = world.monotonic() - began
         if not silent or waited > LEASE_SECONDS + HEARTBEAT_LIMIT:
@@ -47,7 +47,7 @@ def await_silent_machines(home: Home, application: str, say: Callable[[str], Non
         world.sleep(POLL_SECONDS)
 
 
-def _look(catalog: Catalog, application: str) -> Mapping[str, tuple[object, ...]]:
+def _read_signs_of_life(catalog: Catalog, application: str) -> Mapping[str, tuple[object, ...]]:
     """Map each other machine with live running hosts to its last signs of life: its lease and its hosts' heartbeats.
 
     Raises:
@@ -56,7 +56,7 @@ def _look(catalog: Catalog, application: str) -> Mapping[str, tuple[object, ...]
     status = read_units(catalog, application)
     with catalog.read() as connection:
         machines = {machine.name: machine for machine in registered(connection)}
-    return {name: _heard(machines.get(name), hosts) for name, hosts in _elsewhere(status).items()}
+    return {name: _signs_of_life(machines.get(name), hosts) for name, hosts in _elsewhere(status).items()}
 
 
 def _elsewhere(status: UnitsStatus) -> dict[str, list[HostStatus]]:
@@ -68,5 +68,5 @@ def _elsewhere(status: UnitsStatus) -> dict[str, list[HostStatus]]:
     return found
 
 
-def _heard(machine: MachineRow | None, hosts: list[HostStatus]) -> tuple[object, ...]:
+def _signs_of_life(machine: MachineRow | None, hosts: list[HostStatus]) -> tuple[object, ...]:
     return (None if machine is None else machine.lease_until, *(host.heartbeat_at for host in hosts))

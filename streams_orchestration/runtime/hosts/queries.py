@@ -27,7 +27,7 @@ from streams_orchestration.runtime.units.broken_disks import kind_of_disk
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.garbage import sweep
 from streams_orchestration.runtime.units.region_machine import LIMIT
-from streams_orchestration.runtime.units.repeated_failures import failed_again
+from streams_orchestration.runtime.units.repeated_failures import count_repeated_failure
 from streams_orchestration.runtime.units.watch import PeOfUnit
 
 STARTING = max(4, 2 * (os.cpu_count() or 1))
@@ -217,7 +217,7 @@ class Queries:
                 before = connection.scalar(
                     select(p.c.failures).where(p.c.application == self._application, p.c.id == pe)
                 )
-                again = failed_again(before, cause, clock.now())
+                again = count_repeated_failure(before, cause, clock.now())
                 values["outside"] = outside or cause.outside
                 values["failures"] = again.row()
                 values["error"] = again.describe(str(error))

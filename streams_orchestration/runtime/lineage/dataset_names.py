@@ -54,15 +54,15 @@ def names_of_place(place: str, base: Path) -> tuple[DatasetName, ...]:
         return (_of_address(place),)
     if not place or " at " in place or " in " in place:
         return ()
-    return (DatasetName("file", _without_pattern(str(base / place))),)
+    return (DatasetName("file", _directory_before_pattern(str(base / place))),)
 
 
 def _of_address(address: str) -> DatasetName:
-    parts = urlsplit(masked(_without_pattern(address.partition("?")[0])))
+    parts = urlsplit(masked(_directory_before_pattern(address.partition("?")[0])))
     return DatasetName(f"{parts.scheme}://{_authority(parts.netloc)}", parts.path.strip("/") or "/")
 
 
-def _without_pattern(path: str) -> str:
+def _directory_before_pattern(path: str) -> str:
     """Return the directory before the first wildcard; the path itself if it has none."""
     before, *after = _PATTERN.split(path, maxsplit=1)
     return before.rpartition("/")[0] if after else before

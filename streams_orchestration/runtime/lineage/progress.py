@@ -4,7 +4,7 @@ An application that runs from its start to its end has one run: START, RUNNING n
 FAIL. A run that has ended is never continued: an application that runs again gets a new run, also after a forced reset.
 
 >>> started = RunMoment("RUNNING", 10.0, None, (), {"region-0": 0}, at=11.0)
->>> due(None, started, None), due(Sent("START", 10.0), started, None)
+>>> next_step(None, started, None), next_step(Sent("START", 10.0), started, None)
 ('BEGIN', None)
 """
 
@@ -45,7 +45,7 @@ class RunMoment:
     at: float
 
 
-def due(sent: Sent | None, moment: RunMoment, told: RunMoment | None) -> NextStep | None:
+def next_step(sent: Sent | None, moment: RunMoment, told: RunMoment | None) -> NextStep | None:
     """Return the next step, or None if nothing is due.
 
     If the application was started again before the end of its latest run was sent, that run is ended by ABORT first.

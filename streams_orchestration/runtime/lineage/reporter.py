@@ -27,7 +27,7 @@ from streams_orchestration.runtime.lineage.client import (
     target,
 )
 from streams_orchestration.runtime.lineage.flows import About, flows_of
-from streams_orchestration.runtime.lineage.progress import EventName, RunMoment, due
+from streams_orchestration.runtime.lineage.progress import EventName, RunMoment, next_step
 from streams_orchestration.runtime.lineage.views import View, read_view, rows_since
 from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
@@ -138,7 +138,7 @@ class Reporter:
             if view is None or not self._tells(view, last=last):
                 return
             told = self._told[1] if self._told and view.run and self._told[0] == view.run.run else None
-            step = due(view.sent, view.moment, told)
+            step = next_step(view.sent, view.moment, told)
             if step is None:
                 return
             if step == "BEGIN":

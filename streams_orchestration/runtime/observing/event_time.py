@@ -185,9 +185,9 @@ def _explained(each: OperatorEventTime, known: Mapping[str, OperatorEventTime]) 
     short = " < ".join(path)
     if name := _short(cause):
         short = f"{short}: {name}" if short else name
-    why = _why(each)
+    why = _explain_holder(each)
     if cause is not each and cause.holder != "end":
-        why = f"{why}; {cause.operator}: {_why(cause)}"
+        why = f"{why}; {cause.operator}: {_explain_holder(cause)}"
     return replace(each, path=path, held_by=short, why=why)
 
 
@@ -223,7 +223,7 @@ def _short(each: OperatorEventTime) -> str:
             return ""
 
 
-def _why(each: OperatorEventTime) -> str:
+def _explain_holder(each: OperatorEventTime) -> str:
     time = "" if each.holder_time is None else moment(each.holder_time)
     if each.ahead_of:
         return f"is not read, since it is further ahead of {each.ahead_of} than its maxDrift"

@@ -116,11 +116,12 @@ def _recorded(connection: Connection, application: str, now: float) -> tuple[Rec
         .order_by(m.c.pe),
     )
     return tuple(
-        Recorded(row.pe, row.since, row.at, row.counts, _before(connection, application, row, now)) for row in rows
+        Recorded(row.pe, row.since, row.at, row.counts, _total_before(connection, application, row, now))
+        for row in rows
     )
 
 
-def _before(connection: Connection, application: str, row: _Measured, now: float) -> tuple[float, Counts] | None:
+def _total_before(connection: Connection, application: str, row: _Measured, now: float) -> tuple[float, Counts] | None:
     """Return time and counts of the first total in the window, or of the last one before it.
 
     Return None if the PE does not run, or there is no earlier total. If the PE has committed nothing within the window,

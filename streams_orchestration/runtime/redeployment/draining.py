@@ -23,7 +23,13 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.limits import HOLD_SECONDS
 from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.sinks.retraction import retract
-from streams_orchestration.runtime.units.holding import at_cut, close_epochs, hold, release, under_way
+from streams_orchestration.runtime.units.holding import (
+    at_cut,
+    close_epochs,
+    describe_held_work,
+    hold_units,
+    release_units,
+)
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.roll_back import roll_back
 from streams_orchestration.runtime.units.trial import is_on_trial
@@ -53,9 +59,9 @@ def units_on_hold(catalog: Catalog, application: str, units: Collection[str]) ->
         while not over.wait(HOLD_SECONDS / 3):
             # after an error of the catalog, the next renewal is early enough
             with errors.survived(f"the units of {application} are no longer on hold"), suppress(StreamsRuntimeError):
-                hold(catalog, application, units, begins=False)
+                hold_units(catalog, application, units, begins=False)
 
-    hold(catalog, application, units)
+    hold_units(catalog, application, units)
     renewing = world.Thread(target=renew, name="hold", daemon=True)
     renewing.start()
     try:
@@ -63,7 +69,7 @@ def units_on_hold(catalog: Catalog, application: str, units: Collection[str]) ->
     finally:
         over.set()
         renewing.join()
-        release(catalog, application)
+        release_units(catalog, application)
 
 
 def describe_redeploy_under_way(catalog: Catalog, application: str) -> str | None:
@@ -82,7 +88,7 @@ def describe_redeploy_under_way(catalog: Catalog, application: str) -> str | Non
 
 def are_drained(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> bool:
     """Return True if held units are at cuts without unread tuples between them; their next epochs are then delayed."""
-    return not _rest(catalog, application, programs, units)
+    return not _postpone_epochs(catalog, application, programs, units)
 
 
 def drain(
@@ -113,32 +119,32 @@ def drain(
     given_up: set[str] = set()
     while True:
         mark = catalog.changes.mark()
-        rest = _rest(catalog, application, programs, units)
+        rest = _postpone_epochs(catalog, application, programs, units)
         if not rest or world.monotonic() >= until:
             return rest
         if mend:
-            fall_back(catalog, application, units)
+            roll_back_failed(catalog, application, units)
             if world.monotonic() - began >= min(OWN_CUT_SECONDS, (until - began) / 2):
                 given_up |= give_up_epochs(catalog, application, set(units) - given_up)
         close_epochs(catalog, application, units)
         catalog.changes.wait(mark, min(POLL_SECONDS, until - world.monotonic()))
 
 
-def _rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> str:
+def _postpone_epochs(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> str:
     """Describe the work under way in held units; if there is none, postpone the next epochs of regions among them."""
     with catalog.read() as connection:
-        if rest := under_way(connection, application, programs, units):
+        if rest := describe_held_work(connection, application, programs, units):
             return rest
     u = tables.unit
     periods = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period")
     with catalog.write() as connection:
-        rest = under_way(connection, application, programs, units)
+        rest = describe_held_work(connection, application, programs, units)
         if not rest:
             connection.execute(update(u).where(*periods).values(deadline=clock.now() + HOLD_SECONDS))
     return rest
 
 
-def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> None:
+def roll_back_failed(catalog: Catalog, application: str, units: Collection[str]) -> None:
     """Roll failed units, which cannot close an epoch, back to their last cut, and remove their retracted outputs.
 
     They continue in a new generation. Nothing is written if no unit has failed.
@@ -154,7 +160,7 @@ def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> Non
     garbage: list[str] = []
     with catalog.write() as connection:
         for unit in UnitRow.all(connection, select(u).where(*failed)):
-            garbage += _go_back(connection, unit)
+            garbage += _roll_back(connection, unit)
     retract(catalog, application, garbage)
 
 
@@ -180,13 +186,13 @@ def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -
     with catalog.write() as connection:
         for unit in UnitRow.all(connection, select(u).where(*driven)):
             if not at_cut(connection, application, unit.name):
-                garbage += _go_back(connection, unit)
+                garbage += _roll_back(connection, unit)
                 names.add(unit.name)
     retract(catalog, application, garbage)
     return names
 
 
-def _go_back(connection: Connection, unit: UnitRow) -> list[str]:
+def _roll_back(connection: Connection, unit: UnitRow) -> list[str]:
     """Roll a unit back to its cut, in a new generation; return the files that the catalog no longer names.
 
     Raises:

@@ -41,7 +41,7 @@ from streams_orchestration.runtime.redeployment.state_migration import (
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, require_incomplete, switch
 from streams_orchestration.runtime.redeployment.trial_supervision import await_trial, start
 from streams_orchestration.runtime.storage.store import remove_files
-from streams_orchestration.runtime.units.holding import hold
+from streams_orchestration.runtime.units.holding import hold_units
 
 log = logging.getLogger("streams.redeploy")
 
@@ -143,7 +143,7 @@ def replace_plan(
         with units_on_hold(catalog, application, redeployment.ending):
             drain_changed(change, until)
             while (garbage := switch_over(change, carry_over(change))) is None:
-                hold(catalog, application, redeployment.ending)  # it may have expired
+                hold_units(catalog, application, redeployment.ending)  # it may have expired
                 drain_changed(change, until)
     remove_files(catalog.store, garbage)
     start(catalog, application)

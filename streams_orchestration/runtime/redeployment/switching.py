@@ -39,7 +39,7 @@ from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.transport.connections import carry_connections, connect, declare, next_number
 from streams_orchestration.runtime.transport.readers import drop_unread_exports
 from streams_orchestration.runtime.units.boundaries import forget_units, insert_cut, insert_states, place_hosts
-from streams_orchestration.runtime.units.holding import under_way
+from streams_orchestration.runtime.units.holding import describe_held_work
 from streams_orchestration.runtime.units.previous_plan import read_plan
 from streams_orchestration.runtime.units.trial import open_trial
 
@@ -100,7 +100,7 @@ def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, 
     redeployment = new.redeployment
     application, changed, begins = redeployment.application, set(redeployment.ending), set(redeployment.beginning)
     require_incomplete(connection, application)
-    if rest := under_way(connection, application, programs, changed):
+    if rest := describe_held_work(connection, application, programs, changed):
         raise NotAtCutError(rest)
     if read_cut(connection, application, programs, changed) != new.cut:
         message = f"{application} has processed more batches since its states were read"

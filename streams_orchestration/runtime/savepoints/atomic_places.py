@@ -72,7 +72,7 @@ def _files_below(home: Home, directory: str) -> list[str]:
         raise SavepointError(reason_of(home.store.title(directory), "looked at", error, remedy)) from error
 
 
-def here(directory: Path) -> SavepointPlace:
+def local_place(directory: Path) -> SavepointPlace:
     """Return the place of a directory on this machine that need not belong to a store."""
     return SavepointPlace(Store("/", "/"), str(directory.absolute()))
 
@@ -124,7 +124,7 @@ def find_savepoint(home: Home, savepoint: str, application: str | None = None) -
     with suppress(OSError, ValueError):  # no path at all, or one that may not be looked at
         if Path(savepoint).is_dir():
             directory = Path(savepoint).absolute()
-            return next((place for place in known if place.path == directory), here(directory))
+            return next((place for place in known if place.path == directory), local_place(directory))
     near = nearest(savepoint, titles if "/" in savepoint else {place.name for place in known})
     there = "" if known else ". There are no savepoints yet: `streams savepoint create` takes one"
     message = f"{savepoint}: no savepoint has this name, and it is not a directory{near}{there}"
@@ -157,7 +157,7 @@ def remove_savepoint(home: Home, savepoint: str) -> str:
 
 def _remove_directory(path: Path) -> None:
     gone = partial_of(path)
-    with _alone(gone):
+    with _locked_directory(gone):
         path.rename(gone / "removed")
         sync_directory(path.parent)
 
@@ -197,7 +197,7 @@ def _gone_if_it_raises(place: SavepointPlace) -> Generator[None]:
 def _filled_beside(place: Path) -> Generator[Path]:
     partial = partial_of(place)
     partial.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(partial):
+    with _locked_directory(partial):
         (partial / "new" / STATES).mkdir(parents=True)
         yield partial / "new"
         for path in (partial / "new" / STATES, partial / "new"):
@@ -227,12 +227,12 @@ def sweep(home: Home, application: str) -> None:
             home.store.remove_all(left)
         return
     for path in (path for path in _listed(directory) if path.name.endswith(_PARTIAL)):
-        with suppress(OSError, SavepointError), _alone(path):
+        with suppress(OSError, SavepointError), _locked_directory(path):
             pass
 
 
 @contextmanager
-def _alone(directory: Path) -> Generator[None]:
+def _locked_directory(directory: Path) -> Generator[None]:
     """Create or empty a directory, lock it against other processes during the block, and remove it afterwards.
 
     Raises:

@@ -9,8 +9,8 @@ from pathlib import Path
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.savepoints.atomic_places import (
     find_savepoint,
-    here,
     list_savepoints,
+    local_place,
     new_directory,
     place_of,
     sweep,
@@ -51,7 +51,7 @@ def export_savepoint(home: Home, savepoint: str, directory: Path) -> Copied:
     source = find_savepoint(home, savepoint)
     manifest = read_manifest(source)
     _refuse_taken(directory.absolute())
-    target = here(directory)
+    target = local_place(directory)
     _copy(source, manifest, target)
     return Copied(manifest, target)
 
@@ -89,7 +89,7 @@ def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Co
         BeingStartedError: another process holds the application's start lock.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
-    source = here(directory)
+    source = local_place(directory)
     manifest = read_manifest(source)
     manifest = manifest.model_copy(update={"name": name or manifest.name})
     with lock_start(home.prepare(), manifest.application, "streams savepoint import"):

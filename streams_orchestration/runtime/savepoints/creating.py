@@ -50,7 +50,7 @@ from streams_orchestration.runtime.sinks.outputs import newest_name
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.state_files import content_of
 from streams_orchestration.runtime.units.failures import find_failures
-from streams_orchestration.runtime.units.holding import under_way
+from streams_orchestration.runtime.units.holding import describe_held_work
 from streams_orchestration.runtime.units.reading import application_row, open_catalog, read_units
 
 CUT_TIMEOUT_SECONDS = 120.0
@@ -123,7 +123,7 @@ def create_savepoint(
     began = world.monotonic()
     with new_directory(place) as directory:
         with _at_rest(catalog, application, programs, within):
-            taken = _take(catalog, application, programs, directory)
+            taken = _copy_cut(catalog, application, programs, directory)
         paused = world.monotonic() - began
         manifest = _described(directory, place.name, taken)
         write_manifest(directory, manifest)
@@ -171,7 +171,7 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
                 launch_hosts(catalog, application)
                 rest = drain(catalog, application, programs, units, world.monotonic() + within, mend=False)
             if rest:
-                standing = _standing(catalog, application, rest)
+                standing = _explain_missing_cut(catalog, application, rest)
                 message = (
                     f"{application} is unchanged, and no savepoint was taken: {standing} "
                     f"after {within:.0f} s. See `streams status {application}` for the cause of the delay, then "
@@ -203,7 +203,7 @@ def _run_to_a_cut(catalog: Catalog, application: str, *, for_a_while: bool) -> N
             connection.execute(update(a).where(a.c.name == application).values(runs_until=until))
 
 
-def _standing(catalog: Catalog, application: str, rest: str) -> str:
+def _explain_missing_cut(catalog: Catalog, application: str, rest: str) -> str:
     """Describe why an application reaches no cut: failed units, and units whose operator ends epochs.
 
     Raises:
@@ -219,7 +219,7 @@ def _standing(catalog: Catalog, application: str, rest: str) -> str:
     return ", ".join([rest, *failing, *driven])
 
 
-def _take(catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: SavepointPlace) -> _Taken:
+def _copy_cut(catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: SavepointPlace) -> _Taken:
     """Read the cut of the held application, and copy its state files into the savepoint. `_described` checks them.
 
     Raises:
@@ -231,7 +231,7 @@ def _take(catalog: Catalog, application: str, programs: Sequence[PeProgram], dir
     """
     units = {program.unit for program in programs}
     with catalog.read() as connection:
-        if rest := under_way(connection, application, programs, units):
+        if rest := describe_held_work(connection, application, programs, units):
             message = f"{application} processed more batches while its savepoint was taken: {rest}. Try again."
             raise SavepointError(message)
         row = application_row(connection, catalog.home, application)

@@ -26,14 +26,14 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import is_held
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks.directories import SinkDirectories
-from streams_orchestration.runtime.sinks.publishing import DueOutput, gone, unaltered, waits
+from streams_orchestration.runtime.sinks.publishing import DueOutput, missing_file_error, unaltered, waits
 from streams_orchestration.runtime.sinks.sinks import count_output
 from streams_orchestration.runtime.storage.broken_disks import is_of_files
 from streams_orchestration.runtime.storage.pending_files import (
     MERGED,
     forget_file,
-    hand_over,
     path_of,
+    store_waiting_file,
     waiting_of,
 )
 from streams_orchestration.runtime.storage.store import Store, StoreError
@@ -194,7 +194,7 @@ class Gatherer:
             unaltered(self._store, row)  # the upload has read the file after the first check
         except FileNotFoundError:
             if waits(self.catalog, self.application, row.pending):
-                raise gone(row) from None
+                raise missing_file_error(row) from None
             return  # another process has sent it
         except StorageRefusedError as error:
             raise OutputError(row.operator, str(error), refused=True) from error
@@ -300,7 +300,7 @@ class Gatherer:
             self.sink.merge(files, merged)
             _require_unaltered(store, rows, merged)
             size, checksum = merged.stat().st_size, checksum_of(merged)
-            pending = hand_over(store, merged, self._waiting)
+            pending = store_waiting_file(store, merged, self._waiting)
             store.sync([pending])
             total = sum(row.rows for row in rows)
             return replace(rows[-1], pending=pending, rows=total, size=size, checksum=checksum)

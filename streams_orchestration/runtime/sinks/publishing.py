@@ -32,9 +32,9 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.invariants import promise
-from streams_orchestration.runtime.sinks.retraction import Output, retracted_outputs, take_back
+from streams_orchestration.runtime.sinks.retraction import Output, remove_retracted, retracted_outputs
 from streams_orchestration.runtime.sinks.sinks import count_output, show_early
-from streams_orchestration.runtime.storage.pending_files import path_of, take_away, taken
+from streams_orchestration.runtime.storage.pending_files import fetch_waiting_file, path_of, remove_waiting_file
 from streams_orchestration.runtime.storage.store import Store
 
 ADDRESSES = "%://%"
@@ -132,7 +132,7 @@ def publish_files(
     seen = seen or outstanding(catalog, application)
     errors, rows = list[OutputError](), seen.files
     if seen.retracted:
-        errors = take_back(catalog, application, seen.retracted)
+        errors = remove_retracted(catalog, application, seen.retracted)
         rows = outstanding(catalog, application).files
     bad = {error.operator for error in errors} | set(leave_out)
     count = 0
@@ -186,7 +186,7 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
             break
     linked = [row for row in done if not row.published]
     try:
-        _settle(catalog.store, linked)
+        _remove_pending_names(catalog.store, linked)
     except OSError as failed:
         error = _not_written(linked[0], failed)
         error.__cause__ = failed
@@ -227,12 +227,12 @@ def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
     except FileNotFoundError:
         there = final.exists() and final.stat().st_size == row.size
         if not there and waits(catalog, application, row.pending):
-            raise gone(row) from None
+            raise missing_file_error(row) from None
     except OSError as error:
         raise _not_written(row, error) from error
 
 
-def _settle(store: Store, linked: Sequence[DueOutput]) -> None:
+def _remove_pending_names(store: Store, linked: Sequence[DueOutput]) -> None:
     """Sync the final names of files to disk, then remove their pending names.
 
     Raises:
@@ -243,7 +243,7 @@ def _settle(store: Store, linked: Sequence[DueOutput]) -> None:
         with contextlib.suppress(FileNotFoundError):
             sync_directory(directory)
     for row in linked:
-        take_away(store, row.pending)
+        remove_waiting_file(store, row.pending)
 
 
 def _not_written(row: DueOutput, error: OSError) -> OutputError:
@@ -261,7 +261,7 @@ def unaltered(store: Store, row: DueOutput) -> Path:
         OutputError: the file is truncated or was altered.
         OSError: the storage cannot be read.
     """
-    path = taken(store, row.pending)
+    path = fetch_waiting_file(store, row.pending)
     try:
         is_same = (path.stat().st_size, checksum_of(path)) == (row.size, row.checksum)
     except FileNotFoundError:
@@ -285,7 +285,7 @@ def _is_copied(store: Store, row: DueOutput) -> bool:
     return str(path) != row.pending and path.exists() and filecmp.cmp(path, row.place, shallow=False)
 
 
-def gone(row: DueOutput) -> OutputError:
+def missing_file_error(row: DueOutput) -> OutputError:
     """Return the error that the file of an output is missing."""
     message = f"the file of {row.final}, which was to be published from {row.pending}, is gone: start over with --fresh"
     return OutputError(row.operator, message, lost=True)

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.cuts import after_cut
 from streams_orchestration.runtime.catalog.sink_rows import SinkFileRow
 from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.storage.pending_files import path_of, take_away
+from streams_orchestration.runtime.storage.pending_files import path_of, remove_waiting_file
 from streams_orchestration.runtime.storage.store import Store, remove_files
 
 _f, _s = tables.sink_file, tables.sink
@@ -79,7 +79,7 @@ def retract(catalog: Catalog, application: str, garbage: Iterable[str] = ()) -> 
     remove_files(catalog.store, garbage)
     with catalog.read() as connection:
         rows = retracted_outputs(connection, application)
-    return take_back(catalog, application, rows)
+    return remove_retracted(catalog, application, rows)
 
 
 def retracted_outputs(connection: Connection, application: str) -> list[Output]:
@@ -87,7 +87,7 @@ def retracted_outputs(connection: Connection, application: str) -> list[Output]:
     return Output.all(connection, _RETRACTED, {"of": application})
 
 
-def take_back(catalog: Catalog, application: str, rows: Iterable[Output]) -> list[OutputError]:
+def remove_retracted(catalog: Catalog, application: str, rows: Iterable[Output]) -> list[OutputError]:
     """Remove the given retracted outputs, and their rows; return the errors as `retract` does."""
     errors: dict[str, OutputError] = {}
     done: list[str] = []
@@ -135,11 +135,11 @@ def _remove(store: Store, row: Output) -> bool:
     file stays if it is another file, or has another size than the output. Raises OSError if a name cannot be removed.
     """
     if row.final is None or row.visibility == "read_committed":
-        take_away(store, row.pending)  # outputs after the cut were never visible
+        remove_waiting_file(store, row.pending)  # outputs after the cut were never visible
         return False
     final = Path(row.final)
     mine = is_same(path_of(store, row.pending), final)
-    take_away(store, row.pending)
+    remove_waiting_file(store, row.pending)
     if mine and final.exists() and final.stat().st_size == row.size:
         final.unlink(missing_ok=True)
     return True

@@ -62,7 +62,7 @@ def remove_abandoned(store: Store, application: str, directories: Iterable[Path]
     return remove_files(store, left) == len(left) and is_listed
 
 
-def hand_over(store: Store, path: Path, directory: str) -> str:
+def store_waiting_file(store: Store, path: Path, directory: str) -> str:
     """Return the address of a finished file for the catalog; if machines share a storage, first store the file there.
 
     The file stays at its path. It is not stored, and the address is the path, without a shared storage or if the path
@@ -84,13 +84,13 @@ def hand_over(store: Store, path: Path, directory: str) -> str:
 
 
 def path_of(store: Store, pending: str) -> Path:
-    """Return the path that a waiting file has, or would have after `taken`, on this machine."""
+    """Return the path that a waiting file has, or would have after `fetch_waiting_file`, on this machine."""
     if Path(pending).is_absolute():
         return Path(pending)
     return Path(store.here, *Path(pending).parts[_DEPTH:])
 
 
-def taken(store: Store, pending: str) -> Path:
+def fetch_waiting_file(store: Store, pending: str) -> Path:
     """Fetch a waiting file from the storage if this machine lacks it, and return its path on this machine.
 
     If the storage lacks the file, too, there is none at the path.
@@ -106,7 +106,7 @@ def taken(store: Store, pending: str) -> Path:
     return path
 
 
-def take_away(store: Store, pending: str) -> None:
+def remove_waiting_file(store: Store, pending: str) -> None:
     """Remove a waiting file from the storage, and its copy on this machine; a missing file is not an error.
 
     Raises:

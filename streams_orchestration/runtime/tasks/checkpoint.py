@@ -11,7 +11,7 @@ from streams_orchestration.operators.durable_files import checksum_of
 from streams_orchestration.operators.results import check_files, check_state
 from streams_orchestration.runtime.programs.batches import BatchPlan, SinkFile, StoredState
 from streams_orchestration.runtime.storage.directories import Directories
-from streams_orchestration.runtime.storage.pending_files import hand_over
+from streams_orchestration.runtime.storage.pending_files import store_waiting_file
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 from streams_orchestration.runtime.tasks.floors import FlooredOperator
 from streams_orchestration.runtime.tasks.instances import SPLITTERS, WATERMARK, OperatorInstance
@@ -53,7 +53,7 @@ class Checkpoint:
             for file in self._calls.call(program, lambda: check_files(operator.prepare_commit())):
                 final = None if file.final is None else str(file.final)
                 checksum = checksum_of(file.pending)
-                pending = hand_over(self._directories.store, file.pending, self._directories.waiting)
+                pending = store_waiting_file(self._directories.store, file.pending, self._directories.waiting)
                 if pending != str(file.pending):
                     file.pending.unlink()
                 self.written.append(pending)

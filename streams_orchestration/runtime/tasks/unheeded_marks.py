@@ -42,7 +42,7 @@ class UnheededMarks:
         return (operator, port) in self._unheeded
 
     def _heeded(self, operator: int, port: int) -> bool:
-        for delivery in _without_dropping(self._program.operators[operator].deliveries[port]):
+        for delivery in _kept_deliveries(self._program.operators[operator].deliveries[port]):
             if not isinstance(delivery, Direct) or _heeds_marks(self._instance(delivery.operator).operator):
                 return True
             if any(self._heeded(delivery.operator, output) for output in self._passed_on(delivery.operator)):
@@ -58,7 +58,7 @@ class UnheededMarks:
     def _count(self, operator: int, port: int, number: int) -> None:
         """Count marks that an operator did not send to an unheeded port, as if they had been sent."""
         self._meter.passes_marks(operator, port, number)
-        for delivery in _without_dropping(self._program.operators[operator].deliveries[port]):
+        for delivery in _kept_deliveries(self._program.operators[operator].deliveries[port]):
             assert isinstance(delivery, Direct)
             self._meter.takes_marks(delivery.operator, delivery.port, number)
             for output in self._passed_on(delivery.operator):
@@ -71,11 +71,11 @@ def _heeds_marks(operator: Operator) -> bool:
     return operator.heeds_marks
 
 
-def _without_dropping(deliveries: tuple[Delivery, ...]) -> Iterator[Delivery]:
+def _kept_deliveries(deliveries: tuple[Delivery, ...]) -> Iterator[Delivery]:
     """Yield the deliveries that window marks take; a splitter that keeps marks gives them to all its channels."""
     for delivery in deliveries:
         if not isinstance(delivery, SplitDelivery):
             yield delivery
         elif not delivery.drops_window_punctuation:
             for channel in delivery.channels:
-                yield from _without_dropping(channel)
+                yield from _kept_deliveries(channel)

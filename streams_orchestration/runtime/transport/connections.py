@@ -98,7 +98,7 @@ def declare(connection: Connection, compilation: Compilation) -> None:
                 event_time=_text(read.get(number)),
             )
         )
-    _change_again(connection, application)
+    _repeat_changes(connection, application)
 
 
 def change_links(connection: Connection, application: str, changes: Mapping[str, Iterable[LinkChange]]) -> None:
@@ -123,7 +123,7 @@ def change_links(connection: Connection, application: str, changes: Mapping[str,
                 connection.execute(update(_i).where(*mine).values(**values))
 
 
-def _change_again(connection: Connection, application: str) -> None:
+def _repeat_changes(connection: Connection, application: str) -> None:
     """Change declared Imports and Exports as the PEs of the application have committed it."""
     p = tables.pe
     for position in connection.scalars(select(p.c.position).where(p.c.application == application)):

@@ -11,7 +11,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.limits import HOLD_SECONDS
-from streams_orchestration.runtime.units.holding import at_cut, close_epochs, hold, under_way
+from streams_orchestration.runtime.units.holding import at_cut, close_epochs, describe_held_work, hold_units
 from streams_orchestration.runtime.units.trial import is_on_trial
 from streams_orchestration.runtime.units.watch import observe
 
@@ -38,11 +38,11 @@ def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PePro
             return False
         if not _all_taken(connection, application, programs, row.bounded) or is_on_trial(connection, application):
             return False
-        rest = under_way(connection, application, programs, units)
+        rest = describe_held_work(connection, application, programs, units)
         held = _is_held(connection, application, units)
     if rest:
         if not held:
-            hold(catalog, application, units)
+            hold_units(catalog, application, units)
         _end_driven_epochs(catalog, application, units)
         close_epochs(catalog, application, units)
         return False
@@ -102,7 +102,7 @@ def _stop(catalog: Catalog, application: str, programs: Sequence[PeProgram], uni
     with catalog.write() as connection:
         if not _all_taken(connection, application, programs, run):
             return False
-        if under_way(connection, application, programs, units):
+        if describe_held_work(connection, application, programs, units):
             return False
         stopped = connection.execute(update(a).where(*this).values(wanted="STOPPED", taken_at=clock.now()))
         connection.execute(update(u).where(u.c.application == application).values(held_until=None))

@@ -55,7 +55,7 @@ def host_changes(host: HostRow, now: float) -> dict[str, Any]:
     return _changes(host, dict.fromkeys(("asked_at", "launched_at", "heartbeat_at", "storage_failed_at"), now))
 
 
-def set_right(catalog: Catalog, application: str) -> None:
+def adjust_future_times(catalog: Catalog, application: str) -> None:
     """Move the times of an application's units, hosts, trial and temporary run that lie in the future.
 
     Past events move to the present, and deadlines to the latest time that would be set now. The end of a temporary run

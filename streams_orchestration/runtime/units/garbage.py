@@ -310,7 +310,9 @@ def sweep(
     if not keeps_states:
         found += states
     with catalog.read() as connection:
-        foreign = frozenset[int]() if owner is None else _foreign(connection, application, {*numbers}, *owner)
+        foreign = (
+            frozenset[int]() if owner is None else _pes_on_other_hosts(connection, application, {*numbers}, *owner)
+        )
         named = set(connection.scalars(_SEGMENTS, {"of": application})) | state_files(connection, application)
         pending = set(connection.scalars(_WAITING, {"of": application}))
     candidates = [address for pe, address in found if pe not in foreign]
@@ -321,7 +323,9 @@ def sweep(
     return Swept(removed, left=not is_listed or keeps_states or removed < len(nameless))
 
 
-def _foreign(connection: Connection, application: str, pes: Set[int], host: int, incarnation: str) -> Set[int]:
+def _pes_on_other_hosts(
+    connection: Connection, application: str, pes: Set[int], host: int, incarnation: str
+) -> Set[int]:
     """Return the given PEs that run on another host; all of them if another incarnation of this host runs."""
     actual = connection.scalar(_INCARNATION, {"of": application, "host": host})
     if actual != incarnation:

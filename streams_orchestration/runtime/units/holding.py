@@ -25,7 +25,7 @@ _OPEN_PES = (
 )
 
 
-def hold(catalog: Catalog, application: str, units: Collection[str], *, begins: bool = True) -> None:
+def hold_units(catalog: Catalog, application: str, units: Collection[str], *, begins: bool = True) -> None:
     """Hold units for `HOLD_SECONDS`: their sources and the streams of units that run on deliver nothing new to them.
 
     Regions that are at a cut stay there, since their periods are prolonged. A region whose trigger operator ends its
@@ -51,7 +51,7 @@ def hold(catalog: Catalog, application: str, units: Collection[str], *, begins: 
         connection.execute(update(u).where(*periods).values(deadline=until))
 
 
-def release(catalog: Catalog, application: str) -> None:
+def release_units(catalog: Catalog, application: str) -> None:
     """End the hold of all held units of an application, and let their current periods end now."""
     u = tables.unit
     held = (u.c.application == application, u.c.held_until.is_not(None))
@@ -84,7 +84,9 @@ def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> 
     observe(catalog, application, open_units)
 
 
-def under_way(connection: Connection, application: str, programs: Iterable[PeProgram], units: Collection[str]) -> str:
+def describe_held_work(
+    connection: Connection, application: str, programs: Iterable[PeProgram], units: Collection[str]
+) -> str:
     """Return a description of the first work under way that is found in held units; empty if there is none.
 
     Work is under way in a unit that is not at a cut, in a stream between two of the units with unread tuples, and in

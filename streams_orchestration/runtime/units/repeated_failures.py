@@ -43,7 +43,7 @@ class RepeatedFailure:
         return {"failure": asdict(self.failure), "repeats": self.repeats, "times": list(self.times)}
 
 
-def failed_again(before: Mapping[str, Any] | None, failure: OperatorFailure, now: float) -> RepeatedFailure:
+def count_repeated_failure(before: Mapping[str, Any] | None, failure: OperatorFailure, now: float) -> RepeatedFailure:
     """Return the failure with its repeats in a row, and with the times of recent failures of the same code.
 
     At most `MOST_TIMES` times are kept, none older than `FAILURE_WINDOW_SECONDS`.

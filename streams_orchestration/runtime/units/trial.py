@@ -74,14 +74,14 @@ def decide(catalog: Catalog, application: str) -> None:
     """
     with catalog.read() as connection:
         trial = read_trial(connection, application)
-        if trial is None or trial.state != "OPEN" or _judged(connection, trial) is None:
+        if trial is None or trial.state != "OPEN" or _find_trial_failure(connection, trial) is None:
             return
     garbage: list[str] = []
     with catalog.write() as connection:
         trial = read_trial(connection, application)
-        judged = _judged(connection, trial) if trial is not None and trial.state == "OPEN" else None
+        judged = _find_trial_failure(connection, trial) if trial is not None and trial.state == "OPEN" else None
         if trial is not None and judged is not None:
-            garbage = revert(connection, trial, judged) if judged else _pass(connection, trial)
+            garbage = revert(connection, trial, judged) if judged else _close_passed_trial(connection, trial)
     retract(catalog, application, garbage)
 
 
@@ -140,7 +140,7 @@ def end_trial(connection: Connection, trial: TrialRow, state: str, **values: obj
     connection.execute(mine.values(state=state, ended_at=clock.now(), before=None, files=[], **values))
 
 
-def _pass(connection: Connection, trial: TrialRow) -> list[str]:
+def _close_passed_trial(connection: Connection, trial: TrialRow) -> list[str]:
     """Close a trial that has passed, with its pause, and show its epochs.
 
     Return the files that only the previous plan named.
@@ -170,7 +170,7 @@ def _pause(connection: Connection, application: str, before: Mapping[str, float]
     return max((row.at - before[row.unit] for row in firsts if row.unit in before), default=None)
 
 
-def _judged(connection: Connection, trial: TrialRow) -> str | None:
+def _find_trial_failure(connection: Connection, trial: TrialRow) -> str | None:
     """Return why an open trial has failed; empty when it has passed, None while it is undecided."""
     u, p, h = tables.unit, tables.pe, tables.host
     application, now = trial.application, clock.now()

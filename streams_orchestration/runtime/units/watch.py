@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState, Timer, UnitState
 from streams_orchestration.runtime.storage.store import remove_files
-from streams_orchestration.runtime.units.clock_set_back import set_right, unit_changes
+from streams_orchestration.runtime.units.clock_set_back import adjust_future_times, unit_changes
 from streams_orchestration.runtime.units.controller import advance, units_with_news
 from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.trial import decide, is_on_trial
@@ -49,7 +49,7 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
     if seen.over:
         _stop(catalog, application, clock.now())
     if seen.ahead:
-        set_right(catalog, application)
+        adjust_future_times(catalog, application)
         seen = _look(catalog, application, names)
     for unit in seen.news:
         with catalog.write_unit(application, unit) as connection:

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.logs import read_log_end
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.holding import hold, release
+from streams_orchestration.runtime.units.holding import hold_units, release_units
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
@@ -149,8 +149,8 @@ def test_a_host_that_is_done_stays_while_units_are_held_for_another_plan(host: H
         connection.execute(update(tables.pe).values(final=True, state="COMPLETED"))
     set_unit(host, state="COMPLETED")
     units = [unit.name for unit in read_status(host.home, "app").units]
-    hold(host.catalog, "app", units)
+    hold_units(host.catalog, "app", units)
     host._reconcile()
     assert not host._done()
-    release(host.catalog, "app")
+    release_units(host.catalog, "app")
     assert host._done()

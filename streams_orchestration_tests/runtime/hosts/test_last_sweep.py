@@ -22,7 +22,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.pending_files import remove_abandoned
 from streams_orchestration.runtime.storage.store import Store, StoreError
 from streams_orchestration.runtime.units.garbage import sweep, unknown_pes
-from streams_orchestration.runtime.units.holding import hold, release
+from streams_orchestration.runtime.units.holding import hold_units, release_units
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -102,14 +102,14 @@ def test_an_application_is_not_marked_as_complete_if_units_are_held_during_its_l
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
     def held() -> bool:
-        hold(local.catalog, local.name, local.units)
+        hold_units(local.catalog, local.name, local.units)
         return True
 
     monkeypatch.setattr(stepping, "complete", lambda catalog, name: complete(catalog, name, held))
     with pytest.raises(StepError):
         local.run()
     assert read_status(local.home, local.name).state == "RUNNING"
-    release(local.catalog, local.name)
+    release_units(local.catalog, local.name)
     assert complete(local.catalog, local.name, lambda: True)
 
 

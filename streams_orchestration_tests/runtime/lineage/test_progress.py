@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.lineage.progress import ENDS, RUNNING_SECONDS, NextStep, RunMoment, Sent, due
+from streams_orchestration.runtime.lineage.progress import ENDS, RUNNING_SECONDS, NextStep, RunMoment, Sent, next_step
 
 
 def moment(state: Any = "RUNNING", *, started: float = 1.0, failure: str | None = None, broken: bool = False,
@@ -48,10 +48,10 @@ CASES: dict[str, tuple[Sent | None, RunMoment, RunMoment | None, NextStep | None
 @pytest.mark.parametrize("case", CASES)
 def test_the_next_step(case: str):
     sent, now, told, expected = CASES[case]
-    assert due(sent, now, told) == expected
+    assert next_step(sent, now, told) == expected
 
 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("state", ["ENDING", "COMPLETE", "ABORT"])
 def test_nothing_follows_the_end_of_a_run(end: Any, state: str):
-    assert due(Sent(end, 1.0), moment(state, epoch=9, at=1e6), None) is None
+    assert next_step(Sent(end, 1.0), moment(state, epoch=9, at=1e6), None) is None

@@ -8,7 +8,7 @@ import pytest
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.holding import hold
+from streams_orchestration.runtime.units.holding import hold_units
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import drained, run_some, set_rows, visits
 from streams_orchestration_tests.runtime.running import FakeHosts
@@ -20,7 +20,7 @@ def local(tmp_path: Path, hosts: FakeHosts) -> LocalApplication:
     application = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 3), source_limit=4)
     run_some(application, 4)
     units = list(application.units)
-    hold(application.catalog, application.name, units)
+    hold_units(application.catalog, application.name, units)
     drained(application, units)
     set_rows(application, tables.unit, held_until=None)
     return application

@@ -130,7 +130,7 @@ def test_an_end_of_the_sources_behind_the_cut_is_forgotten_with_the_tuples_befor
         local.step(first)
     with local.catalog.write() as connection:
         connection.execute(update(u).where(u.c.name == first.unit).values(state="UNHEALTHY"))
-    draining.fall_back(local.catalog, local.name, [first.unit])
+    draining.roll_back_failed(local.catalog, local.name, [first.unit])
     assert final_epoch() is None
     local.step(first)
     draining.close_epochs(local.catalog, local.name, [first.unit])

@@ -192,7 +192,7 @@ def test_a_process_that_is_killed_in_the_middle_holds_nothing_up(
 
     with monkeypatch.context() as patch:
         patch.setattr(place, name, die)
-        patch.setattr(draining, "release", lambda *_: None)
+        patch.setattr(draining, "release_units", lambda *_: None)
         patch.setattr(redeploying, "remove_files", lambda *_: None)
         with pytest.raises(KilledError):
             locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)

@@ -10,7 +10,7 @@ from sqlalchemy import update
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import sweep, unknown_pes
-from streams_orchestration.runtime.units.holding import hold, release
+from streams_orchestration.runtime.units.holding import hold_units, release_units
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
@@ -31,9 +31,9 @@ def written_state(local: LocalApplication, pe: int) -> Path:
 
 def test_states_for_a_plan_that_never_came_are_removed_unless_a_redeploy_is_under_way(local: LocalApplication):
     written = written_state(local, 7)
-    hold(local.catalog, local.name, local.units)
+    hold_units(local.catalog, local.name, local.units)
     assert unknown_pes(local.catalog, local.name) is None
-    release(local.catalog, local.name)
+    release_units(local.catalog, local.name)
     assert unknown_pes(local.catalog, local.name) == (7,)
     sweep(local.catalog, local.name, (7,))
     assert not written.exists()
@@ -41,10 +41,10 @@ def test_states_for_a_plan_that_never_came_are_removed_unless_a_redeploy_is_unde
 
 def test_a_query_that_starts_in_the_middle_of_a_redeploy_leaves_the_states_of_the_new_plan(local: LocalApplication):
     written = written_state(local, 0)
-    hold(local.catalog, local.name, local.units)
+    hold_units(local.catalog, local.name, local.units)
     assert sweep(local.catalog, local.name, [0]) == (0, True)
     assert written.exists()
-    release(local.catalog, local.name)
+    release_units(local.catalog, local.name)
     assert sweep(local.catalog, local.name, [0]) == (1, False)
     assert not written.exists()
 

@@ -142,9 +142,9 @@ def test_the_application_is_held_for_as_long_as_it_takes(local: LocalApplication
         drained(local, list(units))
         return True
 
-    draining_hold = draining.hold
+    draining_hold = draining.hold_units
     monkeypatch.setattr(draining, "HOLD_SECONDS", 0.03)
-    monkeypatch.setattr(draining, "hold", hold)
+    monkeypatch.setattr(draining, "hold_units", hold)
     monkeypatch.setattr(creating, "are_drained", slow)
     create_savepoint(local.home, local.name, "point")
     assert not held(local)

@@ -19,7 +19,7 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.deployed_plan import DropStateError
 from streams_orchestration.runtime.savepoints import restoring
-from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint, here, list_savepoints
+from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint, list_savepoints, local_place
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.manifest import MANIFEST, SavepointError
 from streams_orchestration.runtime.storage.home import Home
@@ -169,7 +169,7 @@ def test_a_damaged_file_of_a_savepoint_is_named(damage: str, exported: Path, dir
     change(exported)
     home = Home(tmp_path / "other")
     with pytest.raises(SavepointError, match=message):
-        restore(home, deployable(visits(directory, 2, 3)), here(exported))
+        restore(home, deployable(visits(directory, 2, 3)), local_place(exported))
     assert list_applications(home) == ()
     if "plan" not in damage or damage == "another plan":  # a plan that is whole may go to where its version is
         with pytest.raises(SavepointError, match=message):

@@ -24,7 +24,11 @@ from streams_orchestration.runtime.units.broken_disks import kind_of_disk
 from streams_orchestration.runtime.units.failures import BACK_OFF, UnitFailure, find_failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_record import Tries
-from streams_orchestration.runtime.units.repeated_failures import FAILURE_WINDOW_SECONDS, failed_again, times_of_failure
+from streams_orchestration.runtime.units.repeated_failures import (
+    FAILURE_WINDOW_SECONDS,
+    count_repeated_failure,
+    times_of_failure,
+)
 from streams_orchestration.runtime.units.status import PeStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 from streams_orchestration.runtime.units.watch import observe
@@ -42,16 +46,16 @@ BOOM = OperatorFailure(
 def counted(*failed: tuple[OperatorFailure, float]) -> dict[str, Any] | None:
     row = None
     for failure, at in failed:
-        row = failed_again(row, failure, at).row()
+        row = count_repeated_failure(row, failure, at).row()
     return row
 
 
 def test_a_pure_operator_that_fails_twice_at_the_same_tuple_is_hopeless():
-    first = failed_again(None, BOOM, NOW)
+    first = count_repeated_failure(None, BOOM, NOW)
     assert not first.hopeless
     assert first.describe("it failed") == "it failed"
     numbered_anew = replace(BOOM, batch=9, first=1, last=1, cause="ValueError: seven of batch 9")
-    again = failed_again(first.row(), numbered_anew, NOW + 1)
+    again = count_repeated_failure(first.row(), numbered_anew, NOW + 1)
     assert again.hopeless
     assert again.describe("it failed") == "it failed; this error occurred 2 times in a row at the same tuples"
 
@@ -63,12 +67,12 @@ def test_a_pure_operator_that_fails_twice_at_the_same_tuple_is_hopeless():
 )
 def test_another_failure_in_between_counts_anew(other: OperatorFailure):
     row = counted((BOOM, NOW), (other, NOW + 1))
-    assert not failed_again(row, BOOM, NOW + 2).hopeless
+    assert not count_repeated_failure(row, BOOM, NOW + 2).hopeless
 
 
 def test_an_operator_with_state_may_do_better_the_next_time():
     stateful = replace(BOOM, pure=False)
-    again = failed_again(failed_again(None, stateful, NOW).row(), stateful, NOW + 1)
+    again = count_repeated_failure(count_repeated_failure(None, stateful, NOW).row(), stateful, NOW + 1)
     assert again.repeats == 2
     assert not again.hopeless
 
@@ -79,7 +83,7 @@ def test_failures_of_the_same_line_count_within_the_window(waits: list[float]):
     for number, wait in enumerate(waits):
         at += wait
         times.append(at)
-        row = failed_again(row, replace(BOOM, cause=f"ValueError: {number}", values=str(number)), at).row()
+        row = count_repeated_failure(row, replace(BOOM, cause=f"ValueError: {number}", values=str(number)), at).row()
     assert times_of_failure(row, at) == sum(at - each < FAILURE_WINDOW_SECONDS for each in times)
 
 
@@ -152,7 +156,7 @@ def test_an_outage_of_a_minute_is_answered_within_a_minute_of_its_end_and_an_out
 
 def test_a_pure_operator_whose_service_is_away_is_not_hopeless():
     away = replace(BOOM, cause="ConnectionError: no answer", outside=True)
-    again = failed_again(failed_again(None, away, NOW).row(), away, NOW + 1)
+    again = count_repeated_failure(count_repeated_failure(None, away, NOW).row(), away, NOW + 1)
     assert not again.hopeless
 
 

@@ -86,7 +86,7 @@ class RowSender:
         self._bytes = 0
 
 
-def take_over(payload: bytes, take: Callable[[bytes], pa.Buffer]) -> pa.Buffer:
+def read_payload_once(payload: bytes, take: Callable[[bytes], pa.Buffer]) -> pa.Buffer:
     """Return the Arrow IPC stream of a payload, and remove its file; call this once for a payload.
 
     Args:

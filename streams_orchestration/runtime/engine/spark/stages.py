@@ -13,7 +13,7 @@ from streams_orchestration.compiler.pe_program import PeProgram, Task
 from streams_orchestration.operators.errors import AbortedError, DataError, RefusedError
 from streams_orchestration.operators.external_errors import is_outside
 from streams_orchestration.operators.states.state import StateError
-from streams_orchestration.runtime.engine.spark.exchange import RowSender, take_over
+from streams_orchestration.runtime.engine.spark.exchange import RowSender, read_payload_once
 from streams_orchestration.runtime.engine.spark.owners import Worker
 from streams_orchestration.runtime.engine.spark.payload_store import PayloadStore, Taking
 from streams_orchestration.runtime.engine.spark.progress_watchdog import ProgressWatchdog
@@ -170,6 +170,6 @@ def pe_query(first: Any, scratch: Scratch) -> Any:
 
 def _items(rows: list[Row], meter: Meter) -> Iterator[tuple[int, int, Item]]:
     for _, _, operator, port, _, payload in rows:
-        data = take_over(payload, _HELD.take)
+        data = read_payload_once(payload, _HELD.take)
         for item in meter.receiving(operator, port, decode(data), data.size):
             yield operator, port, item

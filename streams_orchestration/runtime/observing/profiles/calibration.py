@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from streams_orchestration.model.profile import PassageCost
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fitted
+from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fit_passage_cost
 from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.transport.segments import read_segment, write_segment
@@ -45,7 +45,7 @@ def calibrate(store: Store, rows: int, compression: str | None = None) -> tuple[
         tuples, size = float(len(sample)), float(sample.nbytes)
         sent.append(Passage(tuples, size, _median([each for each, _ in times])))
         received.append(Passage(tuples, size, _median([each for _, each in times])))
-    costs = [fitted(each) for each in (sent, received)]
+    costs = [fit_passage_cost(each) for each in (sent, received)]
     send, receive = (each or PassageCost(0.0, 0.0) for each in costs)
     return send, receive
 

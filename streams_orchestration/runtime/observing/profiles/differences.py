@@ -21,7 +21,7 @@ from streams_orchestration.model.profile import (
 )
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics, PeMetrics, PortMetrics
-from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fitted, scaled
+from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fit_passage_cost, scaled
 
 STEADY = 0.5
 """The least share of its time that a PE must spend in batches to be measured from commit to commit, not by the clock.
@@ -239,7 +239,7 @@ class _Difference:
         """
         sent = [each for _, each in self._sent() if each.tuples > 0 and each.bytes > 0]
         received = [each for _, each in self._received() if each.tuples > 0 and each.bytes > 0]
-        send, receive = fitted(sent), fitted(received)
+        send, receive = fit_passage_cost(sent), fit_passage_cost(received)
         basis: Basis = "measured"
         if send is None or receive is None:
             known = calibrate(self._rows())

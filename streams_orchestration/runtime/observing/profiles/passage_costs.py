@@ -22,7 +22,7 @@ class Passage(NamedTuple):
     """The processor time in seconds."""
 
 
-def fitted(passages: Sequence[Passage]) -> PassageCost | None:
+def fit_passage_cost(passages: Sequence[Passage]) -> PassageCost | None:
     """Fit a line to the cost by least squares, weighted by tuples. Neither coefficient is negative.
 
     None if fewer than two streams carried tuples, or their sizes of a tuple differ too little (`APART`).

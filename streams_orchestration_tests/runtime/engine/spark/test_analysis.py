@@ -17,7 +17,7 @@ from streams_orchestration.builder.testing import spark_engine
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis
-from streams_orchestration.runtime.engine.spark.frames.analysis import analyse_queries, where_it_stood
+from streams_orchestration.runtime.engine.spark.frames.analysis import analyse_queries, describe_current_line
 
 pytestmark = pytest.mark.java
 ROW = "k string, ts timestamp, n bigint"
@@ -124,11 +124,11 @@ def test_an_application_without_queries_needs_no_spark(tmp_path: Path) -> None:
 def test_the_log_of_a_process_that_hangs_says_where_its_main_thread_stands(tmp_path: Path):
     log, over = tmp_path / "log", threading.Event()
     log.write_text("WARN Spark said this before\n")
-    assert where_it_stood(log) == ""
+    assert describe_current_line(log) == ""
     other = threading.Thread(target=over.wait)
     other.start()
     with log.open("a") as file:
         faulthandler.dump_traceback(file)
     over.set()
     other.join()
-    assert "in test_the_log_of_a_process_that_hangs" in where_it_stood(log)
+    assert "in test_the_log_of_a_process_that_hangs" in describe_current_line(log)

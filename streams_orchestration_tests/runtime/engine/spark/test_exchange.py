@@ -9,7 +9,7 @@ import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.runtime.engine.spark.exchange import HELD_BYTES, INLINE_BYTES, RowSender, take_over
+from streams_orchestration.runtime.engine.spark.exchange import HELD_BYTES, INLINE_BYTES, RowSender, read_payload_once
 from streams_orchestration.runtime.engine.spark.payload_store import HELD
 from streams_orchestration.runtime.transport.segments import Item, decode
 
@@ -47,7 +47,7 @@ def test_items_that_are_sent_arrive_in_order(tmp_path: Path, sizes: list[int]):
         sender.send(item)
     payload, size = sender.payload()
     assert len(payload) <= INLINE_BYTES
-    data = take_over(payload, not_held)
+    data = read_payload_once(payload, not_held)
     assert data.size == size
     assert told(list(decode(data))) == told(items)
     assert not any(tmp_path.iterdir())
@@ -68,4 +68,4 @@ def test_a_large_payload_for_readers_elsewhere_is_held():
         sender.send(item)
     payload, size = sender.payload()
     assert (payload, held[0].size) == (HELD, size)
-    assert told(list(decode(take_over(payload, lambda _: held[0])))) == told(items)
+    assert told(list(decode(read_payload_once(payload, lambda _: held[0])))) == told(items)

@@ -12,7 +12,7 @@ from streams_orchestration.runtime.engine.spark.frames.output_delays import (
     OutputDelay,
     UnknownDelayError,
     declared_delay,
-    keeps_results_back,
+    delays_results,
     output_delay,
 )
 
@@ -59,10 +59,10 @@ def test_the_delay_of_results_is_that_of_windows_and_joins(tmp_path: Path):
     spark.createDataFrame([("a",)], "k string").createOrReplaceTempView("names")
     for query, wanted in WAITS.items():
         assert output_delay(spark.sql(query)) == OutputDelay(waits=True, microseconds=wanted), query
-        assert keeps_results_back(spark.sql(query)), query
+        assert delays_results(spark.sql(query)), query
     for query, wanted in AT_ONCE.items():
         assert output_delay(spark.sql(query)) == OutputDelay(microseconds=wanted), query
-        assert not keeps_results_back(spark.sql(query)), query
+        assert not delays_results(spark.sql(query)), query
     for query, reason in UNKNOWN.items():
         with pytest.raises(UnknownDelayError, match=reason):
             output_delay(spark.sql(query))

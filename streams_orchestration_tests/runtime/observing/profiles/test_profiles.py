@@ -16,7 +16,7 @@ from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.profiles.calibration import calibrate
 from streams_orchestration.runtime.observing.profiles.differences import NotProfiledError, profile_of
 from streams_orchestration.runtime.observing.profiles.measuring import measure_application
-from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fitted, scaled
+from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fit_passage_cost, scaled
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.protocol.topologies import topology
 from streams_orchestration_tests.runtime.applications import totals, write_rows
@@ -145,7 +145,7 @@ SIZES = st.lists(st.tuples(st.floats(1, 1e7), st.sampled_from([8.0, 16.0, 100.0,
 @given(COSTS, st.floats(0, 1e-8), SIZES)
 def test_streams_of_several_sizes_show_both_parts(per_tuple: float, per_byte: float, sizes: list[tuple[float, float]]):
     cost = PassageCost(per_tuple, per_byte)
-    actual = fitted(passages(cost, sizes))
+    actual = fit_passage_cost(passages(cost, sizes))
     if len({size for _, size in sizes}) == 1:
         assert actual is None
     else:
@@ -156,7 +156,7 @@ def test_streams_of_several_sizes_show_both_parts(per_tuple: float, per_byte: fl
 
 @given(st.lists(st.tuples(st.floats(1, 1e6), st.floats(1, 1e4), st.floats(0, 1)), max_size=5))
 def test_no_part_is_negative(measurements: list[tuple[float, float, float]]):
-    cost = fitted([Passage(tuples, tuples * size, seconds) for tuples, size, seconds in measurements])
+    cost = fit_passage_cost([Passage(tuples, tuples * size, seconds) for tuples, size, seconds in measurements])
     assert cost is None or (cost.per_tuple >= 0 and cost.per_byte >= 0)
 
 

@@ -79,13 +79,13 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path, session: SparkSes
     different = [first for first, *_ in alike]
     with PrivateDirectory.make() as private:
         if session is None:
-            answer = _analysed_apart(different, base, private.path)
+            answer = _analyse_in_process(different, base, private.path)
         else:
             answer = _analysed(session, different, str(base), private.path)
     return replace(answer, columns=dict(_shared_answers(alike, answer)))
 
 
-def _analysed_apart(programs: list[PeProgram], base: Path, directory: Path) -> QueryAnalysis:
+def _analyse_in_process(programs: list[PeProgram], base: Path, directory: Path) -> QueryAnalysis:
     """Analyse programs in a process of its own, which gets and leaves files in a directory and is then killed.
 
     Raises:
@@ -130,7 +130,7 @@ def _await(child: subprocess.Popen[bytes], directory: Path) -> None:
         stands = _progress(directory)
         if patience.used > ANALYSIS_SECONDS:
             message = f"Spark has not analysed the queries within {passed:.0f} s ({stands}); try again"
-            raise AnalysisError(message + where_it_stood(directory / _LOG))
+            raise AnalysisError(message + describe_current_line(directory / _LOG))
         if passed >= tell_at:
             tell_at = passed + PROGRESS_LOG_SECONDS
             logger.warning("Spark has been analysing the queries for %.0f s: %s", passed, stands)
@@ -142,7 +142,7 @@ def _progress(directory: Path) -> str:
     return "it starts"
 
 
-def where_it_stood(log: Path) -> str:
+def describe_current_line(log: Path) -> str:
     """Return a clause with the current line of a process's main thread, from the stack in its log; empty if unknown."""
     main_thread = log.read_text(errors="replace").rpartition("(most recent call first):")[2]
     places = [line.strip() for line in main_thread.splitlines() if line.startswith("  File ")]

@@ -30,7 +30,7 @@ from streams_orchestration.runtime.engine.spark.frames.output_delays import (
     OutputDelay,
     UnknownDelayError,
     declared_delay,
-    keeps_results_back,
+    delays_results,
     output_delay,
 )
 from streams_orchestration.runtime.engine.spark.frames.programs import frame_parameters, port_watermark
@@ -247,7 +247,7 @@ class Composition:
         Raises:
             UnknownDelayError: the delay is not known, and an operator downstream uses the watermarks of the port.
         """
-        waits = keeps_results_back(frame)
+        waits = delays_results(frame)
         if parameters.output_delay is not None:
             return declared_delay(parameters.output_delay, waits=waits)
         if not waits:

@@ -55,7 +55,7 @@ def declared_delay(seconds: float, *, waits: bool) -> OutputDelay:
     return OutputDelay(waits, round(seconds * 1_000_000) + (MILLISECOND if waits else 0))
 
 
-def keeps_results_back(frame: DataFrame) -> bool:
+def delays_results(frame: DataFrame) -> bool:
     """Return True if some result of a query may come later than the tuples that it is made of."""
     return any(_keeps_back(node) for node in nodes(analysed(frame)))
 
