@@ -20,11 +20,11 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.function import operator
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.filter import Filter
-from streams_orchestration.operators.standard.functor import Functor
-from streams_orchestration.operators.standard.split import Split
-from streams_orchestration.operators.standard.union import Union
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.flow.split import Split
+from streams_orchestration.operators.standard.flow.union import Union
+from streams_orchestration.operators.standard.transformation.filter import Filter
+from streams_orchestration.operators.standard.transformation.functor import Functor
 from streams_orchestration.operators.testing import OperatorHarness
 
 SCHEMA = "at timestamp, k string, v bigint"

@@ -17,11 +17,11 @@ from benchmarks.event_time import SCHEMA, batches
 from benchmarks.harness import Row
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.deduplicate import DeDuplicate
-from streams_orchestration.operators.standard.delay import Delay
-from streams_orchestration.operators.standard.join import Join
-from streams_orchestration.operators.standard.sort import Sort
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.flow.delay import Delay
+from streams_orchestration.operators.standard.joining.join import Join
+from streams_orchestration.operators.standard.sorting.sort import Sort
+from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
 from streams_orchestration.operators.states.state import dump_state
 from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.testing import OperatorHarness

@@ -25,7 +25,7 @@ from benchmarks.harness import Row, memory, seconds
 from benchmarks.nexmark.events import numbered, out_of_order
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.standard.aggregate import Aggregate
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.states.state import State, dump_state, load_state
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.operators.watermarks import Watermarks

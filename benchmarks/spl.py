@@ -21,8 +21,8 @@ from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.reading import load_application, read_tree
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.standard.custom import Custom
-from streams_orchestration.operators.standard.functor import Functor
+from streams_orchestration.operators.standard.transformation.custom import Custom
+from streams_orchestration.operators.standard.transformation.functor import Functor
 from streams_orchestration.operators.testing import OperatorHarness
 
 SIZE = 20_000

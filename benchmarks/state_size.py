@@ -21,8 +21,8 @@ import pyarrow as pa
 from benchmarks.harness import Row, memory, seconds
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.join import Join
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.joining.join import Join
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.state import State, dump_state, load_state

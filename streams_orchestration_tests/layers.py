@@ -25,7 +25,6 @@ OPERATOR_LAYERS = (
     *("context", "pauses", "backoff", "states", "windows", "contract", "clock", "key_columns"),
     *(
         "function",
-        "tuple_outputs",
         "constants",
         "assignments",
         "failed_tuples",
@@ -33,7 +32,7 @@ OPERATOR_LAYERS = (
         "implementation",
         "watermark_calls",
     ),
-    *("event_time_input", "sinks", "frames", "matching", "tuple_queues", "window_results"),
+    *("event_time_input", "sinks", "frames"),
     *("formats", "files", "databases", "http_client", "messages", "journal", "kafka", "lakes", "serving", "brokers"),
     *("standard", "toolkits", "parameter_errors", "enrich", "tokenize", "harness_watermarks", "replay", "testing"),
 )
@@ -176,4 +175,14 @@ SPL_LAYERS = {
     ),
 }
 """The same within SPL and its packages: reading from the smallest parts up, then types."""
-INNER = {"operators": OPERATOR_LAYERS, "compiler": COMPILER_LAYERS, "runtime": RUNTIME_LAYERS} | SPL_LAYERS
+STANDARD_LAYERS = (
+    *("refused", "files", "conversion", "network", "systems"),
+    *("aggregation", "sorting", "joining", "transformation", "flow"),
+)
+"""The same within the standard operators."""
+INNER = {
+    "operators.standard": STANDARD_LAYERS,
+    "operators": OPERATOR_LAYERS,
+    "compiler": COMPILER_LAYERS,
+    "runtime": RUNTIME_LAYERS,
+} | SPL_LAYERS

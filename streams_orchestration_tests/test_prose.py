@@ -12,7 +12,7 @@ import pytest
 
 from streams_orchestration.cli.entry import streams
 from streams_orchestration.expressions.catalog import FUNCTIONS
-from streams_orchestration.operators.standard.output_functions import OUTPUT_FUNCTIONS
+from streams_orchestration.operators.standard.aggregation.output_functions import OUTPUT_FUNCTIONS
 from streams_orchestration_tests.sources import (
     READS_SOURCES,
     ROOT,

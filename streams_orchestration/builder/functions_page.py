@@ -9,14 +9,14 @@ from streams_orchestration.expressions.catalog import GROUPS
 from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.refused import REFUSED
 from streams_orchestration.expressions.table import Form, SqlFunction
-from streams_orchestration.operators.standard.output_functions import (
+from streams_orchestration.operators.standard.aggregation.output_functions import (
     EXAMPLE_ROWS,
     EXAMPLE_SCHEMA,
     OUTPUT_FUNCTIONS,
     STREAMS_FUNCTIONS,
     OutputFunction,
 )
-from streams_orchestration.operators.standard.pane_functions import PANE_FUNCTIONS
+from streams_orchestration.operators.standard.aggregation.pane_functions import PANE_FUNCTIONS
 
 _HEAD = """# Functions
 

@@ -8,7 +8,7 @@ from streams_orchestration.builder.operators_source import snake
 from streams_orchestration.expressions.catalog import GROUPS
 from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.table import Form, FunctionSignature, SqlFunction
-from streams_orchestration.operators.standard.output_functions import (
+from streams_orchestration.operators.standard.aggregation.output_functions import (
     OUTPUT_FUNCTIONS,
     STREAMS_FUNCTIONS,
     OutputFunction,

@@ -92,8 +92,8 @@ def summarised(
     from streams_orchestration.expressions.times import UTC
     from streams_orchestration.operators.arrow_types import arrow_schema, schema_ddl
     from streams_orchestration.operators.libraries import pa
-    from streams_orchestration.operators.standard.measure import parse_measure
-    from streams_orchestration.operators.standard.pane_functions import parse_pane_function
+    from streams_orchestration.operators.standard.aggregation.measure import parse_measure
+    from streams_orchestration.operators.standard.aggregation.pane_functions import parse_pane_function
 
     texts = {name: str(each) for name, each in output.items()}
     if any(REFERENCE in text for text in texts.values()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams_orchestration.operators.standard.lookup import Lookup
+from streams_orchestration.operators.standard.joining.lookup import Lookup
 
 
 class Enrich(Lookup):

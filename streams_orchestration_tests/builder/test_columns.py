@@ -26,7 +26,7 @@ from streams_orchestration.expressions.parsing import parse
 from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.typing import typed
-from streams_orchestration.operators.standard.output_functions import OUTPUT_FUNCTIONS
+from streams_orchestration.operators.standard.aggregation.output_functions import OUTPUT_FUNCTIONS
 from streams_orchestration_tests.examples import examples
 
 x, y, s = col("x"), col("y"), col("s")

@@ -26,7 +26,13 @@ STOP = "stop"
 
 
 LOADED = (
-    *("polars", "pandas", "pyarrow.compute", "pyarrow.parquet", "streams_orchestration.operators.standard.file_sink"),
+    *(
+        "polars",
+        "pandas",
+        "pyarrow.compute",
+        "pyarrow.parquet",
+        "streams_orchestration.operators.standard.files.file_sink",
+    ),
     *("streams_orchestration_tests.chaos.operators", "streams_orchestration_tests.runtime.sample_operators"),
 )
 """Before anything is forked: every process needs them."""

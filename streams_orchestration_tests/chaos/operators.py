@@ -10,12 +10,12 @@ from typing import ClassVar
 from streams_orchestration.operators import Operator, State, TupleBatch
 from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
 from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters
-from streams_orchestration.operators.standard.beacon import Beacon, BeaconParameters
-from streams_orchestration.operators.standard.file_source import FileSource
-from streams_orchestration.operators.standard.file_source_parameters import FileSourceParameters
-from streams_orchestration.operators.standard.kafka_source import KafkaSource
-from streams_orchestration.operators.standard.sql_source import SqlSource
-from streams_orchestration.operators.standard.sql_source_parameters import SqlSourceParameters
+from streams_orchestration.operators.standard.files.file_source import FileSource
+from streams_orchestration.operators.standard.files.source_parameters import FileSourceParameters
+from streams_orchestration.operators.standard.flow.beacon import Beacon, BeaconParameters
+from streams_orchestration.operators.standard.systems.kafka_source import KafkaSource
+from streams_orchestration.operators.standard.systems.sql_source import SqlSource
+from streams_orchestration.operators.standard.systems.sql_source_parameters import SqlSourceParameters
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import StateKeys

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.standard import aggregate
-from streams_orchestration.operators.standard.aggregate import Aggregate
+from streams_orchestration.operators.standard.aggregation import aggregate
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators import naive_windows as naive

@@ -12,12 +12,12 @@ import pytest
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.spl.text import SplText
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.barrier import Barrier
-from streams_orchestration.operators.standard.deduplicate import DeDuplicate
-from streams_orchestration.operators.standard.join import Join
-from streams_orchestration.operators.standard.sort import Sort
-from streams_orchestration.operators.standard.split import Split
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.flow.split import Split
+from streams_orchestration.operators.standard.joining.barrier import Barrier
+from streams_orchestration.operators.standard.joining.join import Join
+from streams_orchestration.operators.standard.sorting.sort import Sort
+from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
 from streams_orchestration_tests.operators.harness import Bench, division
 
 DIVISIONS = [[], [3], [1, 2, 5], [4, 8]]

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import pytest
 
 from streams_orchestration.operators.contract import Offset, SourceOperator
-from streams_orchestration.operators.standard.beacon import Beacon, BeaconParameters
-from streams_orchestration.operators.standard.directory_scan import DirectoryScan
-from streams_orchestration.operators.standard.kafka_source import KafkaSource
+from streams_orchestration.operators.standard.files.directory_scan import DirectoryScan
+from streams_orchestration.operators.standard.flow.beacon import Beacon, BeaconParameters
+from streams_orchestration.operators.standard.systems.kafka_source import KafkaSource
 from streams_orchestration_tests.operators import change_slots, growing_tables
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, Delta, numbers

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.standard import beacon
-from streams_orchestration.operators.standard.beacon import Beacon
+from streams_orchestration.operators.standard.flow import beacon
+from streams_orchestration.operators.standard.flow.beacon import Beacon
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.runtime.applications import PERIODIC, compiled, published, sink

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.formats.spl_binary import IncompleteError, decoder, encoded
-from streams_orchestration.operators.standard.file_sink import FileSink
-from streams_orchestration.operators.standard.file_source import FileSource
-from streams_orchestration.operators.standard.parse import Parse
+from streams_orchestration.operators.standard.conversion.parse import Parse
+from streams_orchestration.operators.standard.files.file_sink import FileSink
+from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration.spl.types.written import type_of_text
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench

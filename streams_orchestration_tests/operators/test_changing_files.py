@@ -12,7 +12,7 @@ import pytest
 
 from streams_orchestration.operators.contract import Offset, Punctuation
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration_tests.operators.harness import Bench
 
 HEAD = "n,s\n"

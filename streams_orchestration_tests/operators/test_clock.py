@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.clock import ClockOperator
 from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.standard.deduplicate import DeDuplicate, DeDuplicateParameters
-from streams_orchestration.operators.standard.delay import Delay, DelayParameters
+from streams_orchestration.operators.standard.flow.delay import Delay, DelayParameters
+from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate, DeDuplicateParameters
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 

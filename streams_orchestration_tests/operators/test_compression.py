@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.standard.compress import Compress
-from streams_orchestration.operators.standard.decompress import Decompress
+from streams_orchestration.operators.standard.conversion.compress import Compress
+from streams_orchestration.operators.standard.conversion.decompress import Decompress
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 

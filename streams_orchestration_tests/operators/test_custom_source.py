@@ -8,7 +8,7 @@ import pytest
 
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.standard.custom_source import CustomSource, CustomSourceParameters
+from streams_orchestration.operators.standard.transformation.custom_source import CustomSource, CustomSourceParameters
 
 PROGRAM = """{
   for (int32 i in range(6)) { n += i; submit({n = n}, Out); if (i == 3) submit(Sys.WindowMarker, Out); block(0.0); }

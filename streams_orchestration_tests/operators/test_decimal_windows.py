@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.join import Join
-from streams_orchestration.operators.standard.sort import Sort
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.joining.join import Join
+from streams_orchestration.operators.standard.sorting.sort import Sort
 from streams_orchestration.operators.windows.clause import parse_window
 from streams_orchestration_tests.operators.harness import Bench, division
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.standard.device_sink import DeviceSink
+from streams_orchestration.operators.standard.files.device_sink import DeviceSink
 from streams_orchestration.operators.testing import OperatorHarness
 
 ROW = "n int NOT NULL, s string NOT NULL"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.standard.dynamic_filter import DynamicFilter
-from streams_orchestration.operators.standard.threaded_split import ThreadedSplit
+from streams_orchestration.operators.standard.flow.threaded_split import ThreadedSplit
+from streams_orchestration.operators.standard.transformation.dynamic_filter import DynamicFilter
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.examples import examples
 

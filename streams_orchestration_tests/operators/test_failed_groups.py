@@ -19,8 +19,8 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.evaluated import Evaluated
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.measure import parse_measure
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.aggregation.measure import parse_measure
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row, division
 

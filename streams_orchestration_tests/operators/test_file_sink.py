@@ -20,8 +20,8 @@ from streams_orchestration.operators.errors import DataError, OutsideError
 from streams_orchestration.operators.files import part_formats as file_formats
 from streams_orchestration.operators.files.part_formats import SinkFormat
 from streams_orchestration.operators.sinks.gathering import Roll
-from streams_orchestration.operators.standard.file_sink import FileSink
-from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.files.file_sink import FileSink
+from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration_tests.operators.harness import Bench
 
 GATHERING = {"closeMode", "bytesPerFile", "timePerFile", "epochsPerFile", "visibility"}

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.standard import throttle
-from streams_orchestration.operators.standard.punctor import Punctor
-from streams_orchestration.operators.standard.split import Split
-from streams_orchestration.operators.standard.throttle import Throttle
-from streams_orchestration.operators.standard.union import Union
+from streams_orchestration.operators.standard.flow import throttle
+from streams_orchestration.operators.standard.flow.split import Split
+from streams_orchestration.operators.standard.flow.throttle import Throttle
+from streams_orchestration.operators.standard.flow.union import Union
+from streams_orchestration.operators.standard.transformation.punctor import Punctor
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row, division

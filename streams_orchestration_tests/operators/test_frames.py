@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.standard.dataframe import DataFrame
-from streams_orchestration.operators.standard.sql import Sql
+from streams_orchestration.operators.standard.transformation.dataframe import DataFrame
+from streams_orchestration.operators.standard.transformation.sql import Sql
 
 TABLE = {"file": "names.csv", "format": "csv", "schema": "k string"}
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.standard import interleaved_files
-from streams_orchestration.operators.standard.interleaved_files import InterleavedFiles
+from streams_orchestration.operators.standard.files import interleaved_files
+from streams_orchestration.operators.standard.files.interleaved_files import InterleavedFiles
 from streams_orchestration.operators.storage.port import StorageAwayError
 from streams_orchestration.operators.testing import OperatorHarness, Watermark
 from streams_orchestration_tests.examples import examples

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.standard import join
-from streams_orchestration.operators.standard.join import Join
+from streams_orchestration.operators.standard.joining import join
+from streams_orchestration.operators.standard.joining.join import Join
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row, division

@@ -23,7 +23,7 @@ from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.keys.comparison import distinct, normalised
 from streams_orchestration.operators.spl.keys import canonical_keys, ordered_decimals
 from streams_orchestration.operators.standard import STANDARD
-from streams_orchestration.operators.standard.aggregate import Aggregate
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.key_index import KeyIndex
 from streams_orchestration.operators.states.keyed_state import KeyedState

@@ -12,7 +12,7 @@ from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.import_path import LOGIC_SUFFIX
 from streams_orchestration.operators.standard import STANDARD
-from streams_orchestration.operators.standard.beacon import Beacon
+from streams_orchestration.operators.standard.flow.beacon import Beacon
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import division

@@ -19,7 +19,7 @@ from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.files.tolerant_csv import TolerantCsvFile
 from streams_orchestration.operators.formats.checks import NULL
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
-from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.standard.barrier import Barrier
-from streams_orchestration.operators.standard.pair import Pair
+from streams_orchestration.operators.standard.joining.barrier import Barrier
+from streams_orchestration.operators.standard.joining.pair import Pair
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.examples import examples
 

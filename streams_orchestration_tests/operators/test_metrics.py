@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators import Metrics, Operator, TupleBatch
 from streams_orchestration.operators.metrics import METRICS_LIMIT
-from streams_orchestration.operators.standard.custom import Custom
+from streams_orchestration.operators.standard.transformation.custom import Custom
 from streams_orchestration.operators.testing import OperatorHarness
 
 ROW = "k string, n bigint"

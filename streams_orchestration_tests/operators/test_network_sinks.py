@@ -16,11 +16,11 @@ from streams_orchestration.operators.errors import DataError, RefusedError
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink, read_batches
-from streams_orchestration.operators.standard import tcp_sink
-from streams_orchestration.operators.standard.tcp_sink import TCPSink
-from streams_orchestration.operators.standard.tcp_source import TCPSource
-from streams_orchestration.operators.standard.udp_sink import UDPSink
-from streams_orchestration.operators.standard.udp_source import UDPSource
+from streams_orchestration.operators.standard.network import tcp_sink
+from streams_orchestration.operators.standard.network.tcp_sink import TCPSink
+from streams_orchestration.operators.standard.network.tcp_source import TCPSource
+from streams_orchestration.operators.standard.network.udp_sink import UDPSink
+from streams_orchestration.operators.standard.network.udp_source import UDPSource
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.receiving import receiving, wait_for_messages
 from streams_orchestration_tests.waiting import until

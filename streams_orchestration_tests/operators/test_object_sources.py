@@ -11,7 +11,7 @@ import pytest
 
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.operators.row_files import CSV, FORMATS, ROWS, SCHEMA
 from streams_orchestration_tests.servers.proxy import Proxy

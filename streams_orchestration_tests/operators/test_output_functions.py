@@ -21,9 +21,9 @@ from streams_orchestration.operators.arrow_types import arrow_schema, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.measure import FUNCTIONS, parse_measure
-from streams_orchestration.operators.standard.output_functions import (
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.aggregation.measure import FUNCTIONS, parse_measure
+from streams_orchestration.operators.standard.aggregation.output_functions import (
     EXAMPLE_ROWS,
     EXAMPLE_SCHEMA,
     OUTPUT_FUNCTIONS,

@@ -16,9 +16,9 @@ from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.errors import DataError, TupleError
 from streams_orchestration.operators.files.spl_lines import LineWriting, write_lines_file
-from streams_orchestration.operators.standard.format import Format
-from streams_orchestration.operators.standard.parse import Parse
-from streams_orchestration.operators.standard.row_format import LONGEST_ROW_BYTES, split_rows
+from streams_orchestration.operators.standard.conversion.format import Format
+from streams_orchestration.operators.standard.conversion.parse import Parse
+from streams_orchestration.operators.standard.conversion.row_format import LONGEST_ROW_BYTES, split_rows
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench

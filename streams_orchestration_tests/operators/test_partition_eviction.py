@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.join import Join
-from streams_orchestration.operators.standard.sort import Sort
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.joining.join import Join
+from streams_orchestration.operators.standard.sorting.sort import Sort
 from streams_orchestration.operators.states import state as state_module
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row, division

@@ -9,18 +9,18 @@ import pytest
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext, SourceOperator
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.beacon import Beacon
-from streams_orchestration.operators.standard.custom import Custom
-from streams_orchestration.operators.standard.deduplicate import DeDuplicate
-from streams_orchestration.operators.standard.delay import Delay
-from streams_orchestration.operators.standard.directory_scan import DirectoryScan
-from streams_orchestration.operators.standard.file_source import FileSource
-from streams_orchestration.operators.standard.join import Join
-from streams_orchestration.operators.standard.merge import Merge
-from streams_orchestration.operators.standard.metrics_sink import MetricsSink
-from streams_orchestration.operators.standard.parse import Parse
-from streams_orchestration.operators.standard.sort import Sort
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.conversion.parse import Parse
+from streams_orchestration.operators.standard.files.directory_scan import DirectoryScan
+from streams_orchestration.operators.standard.files.file_source import FileSource
+from streams_orchestration.operators.standard.flow.beacon import Beacon
+from streams_orchestration.operators.standard.flow.delay import Delay
+from streams_orchestration.operators.standard.flow.merge import Merge
+from streams_orchestration.operators.standard.flow.metrics_sink import MetricsSink
+from streams_orchestration.operators.standard.joining.join import Join
+from streams_orchestration.operators.standard.sorting.sort import Sort
+from streams_orchestration.operators.standard.transformation.custom import Custom
+from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
 from streams_orchestration.operators.states.conversion import ConversionError, converted
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.keyed_state import KeyedState

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.contract import Offset
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import csv_file, json_lines, source_file
-from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 

@@ -13,8 +13,8 @@ import pytest
 
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError, TupleError
-from streams_orchestration.operators.standard.file_source import FileSource
-from streams_orchestration.operators.standard.named_files import NamedFiles
+from streams_orchestration.operators.standard.files.file_source import FileSource
+from streams_orchestration.operators.standard.files.named_files import NamedFiles
 from streams_orchestration.operators.storage.input_files import resolve_inputs
 from streams_orchestration_tests.operators.harness import Bench
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from streams_orchestration.operators.standard.sort import Sort
+from streams_orchestration.operators.standard.sorting.sort import Sort
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.examples import examples
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.errors import TupleError
-from streams_orchestration.operators.standard.directory_scan import DirectoryScan
-from streams_orchestration.operators.standard.file_source import FileSource
-from streams_orchestration.operators.standard.named_files import NamedFiles
+from streams_orchestration.operators.standard.files.directory_scan import DirectoryScan
+from streams_orchestration.operators.standard.files.file_source import FileSource
+from streams_orchestration.operators.standard.files.named_files import NamedFiles
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.examples import examples
 

@@ -17,8 +17,8 @@ from streams_orchestration import world
 from streams_orchestration.operators.contract import Offset
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.formats.spl_texts import cells
-from streams_orchestration.operators.standard.file_sink import FileSink
-from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.files.file_sink import FileSink
+from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 

@@ -11,9 +11,9 @@ import pytest
 from streams_orchestration.builder import Application
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.operators.errors import DataError, TupleError
-from streams_orchestration.operators.standard.custom import Custom
-from streams_orchestration.operators.standard.custom_source import CustomSource
-from streams_orchestration.operators.standard.filter import Filter
+from streams_orchestration.operators.standard.transformation.custom import Custom
+from streams_orchestration.operators.standard.transformation.custom_source import CustomSource
+from streams_orchestration.operators.standard.transformation.filter import Filter
 from streams_orchestration.operators.testing import OperatorHarness
 
 PRINTS = 'printString((rstring) n + " "); if (n == 2) println("two");'

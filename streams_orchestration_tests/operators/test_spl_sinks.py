@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.spl_lines import packed, unpacked
-from streams_orchestration.operators.standard.file_sink import FileSink
-from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.files.file_sink import FileSink
+from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, division
 

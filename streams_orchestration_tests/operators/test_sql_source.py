@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Offset
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.standard import sql_source
-from streams_orchestration.operators.standard.sql_source import SqlSource
+from streams_orchestration.operators.standard.systems import sql_source
+from streams_orchestration.operators.standard.systems.sql_source import SqlSource
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.growing_tables import drained, events, source
 from streams_orchestration_tests.operators.harness import Bench, Row

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.enrich import Enrich
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.standard.filter import Filter
-from streams_orchestration.operators.standard.functor import Functor
-from streams_orchestration.operators.standard.lookup import Lookup
+from streams_orchestration.operators.standard.joining.lookup import Lookup
+from streams_orchestration.operators.standard.transformation.filter import Filter
+from streams_orchestration.operators.standard.transformation.functor import Functor
 from streams_orchestration.operators.tokenize import Tokenize
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench

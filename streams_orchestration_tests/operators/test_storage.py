@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from streams_orchestration.operators.parameter_errors import parameter_errors
 from streams_orchestration.operators.references import ReferenceError, resolved
-from streams_orchestration.operators.standard.file_sink import FileSink
-from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.files.file_sink import FileSink
+from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration.operators.storage.addresses import parse_address
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import StorageRefusedError, is_address

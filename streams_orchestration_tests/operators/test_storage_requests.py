@@ -10,7 +10,7 @@ from typing import IO, Any
 import pytest
 from pyarrow import fs
 
-from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration.operators.storage import remote
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.remote import RemoteStorage

@@ -6,9 +6,9 @@ import pytest
 
 from streams_orchestration.operators import Operator, Punctuation, TupleBatch
 from streams_orchestration.operators.errors import ConstTupleError
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.deduplicate import DeDuplicate
-from streams_orchestration.operators.standard.filter import Filter
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
+from streams_orchestration.operators.standard.transformation.filter import Filter
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.runtime.sample_operators import Holding
 

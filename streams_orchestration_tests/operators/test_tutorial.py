@@ -15,7 +15,7 @@ import pytest
 
 from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.compiling import compile_spec
-from streams_orchestration.operators.standard.custom import Custom
+from streams_orchestration.operators.standard.transformation.custom import Custom
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication

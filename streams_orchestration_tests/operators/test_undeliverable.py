@@ -12,7 +12,7 @@ from streams_orchestration.operators.databases.errors import DatabaseError
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink, read_batches
 from streams_orchestration.operators.sinks.undeliverable import count_set_aside
-from streams_orchestration.operators.standard.sql_sink import SqlSink
+from streams_orchestration.operators.standard.systems.sql_sink import SqlSink
 from streams_orchestration_tests.operators.harness import Bench, Row
 from streams_orchestration_tests.targets import KINDS, Target, target_of
 

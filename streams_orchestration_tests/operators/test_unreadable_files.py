@@ -15,7 +15,7 @@ from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
-from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.operators.row_files import CSV, FORMATS, ROWS, SCHEMA, source, zipped
 

@@ -22,12 +22,12 @@ from streams_orchestration.operators.arrow_types import (
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.databases.columns import column_type, rows_of
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.deduplicate import DeDuplicate
-from streams_orchestration.operators.standard.format import Format
-from streams_orchestration.operators.standard.functor import Functor
-from streams_orchestration.operators.standard.join import Join
-from streams_orchestration.operators.standard.parse import Parse
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.conversion.format import Format
+from streams_orchestration.operators.standard.conversion.parse import Parse
+from streams_orchestration.operators.standard.joining.join import Join
+from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
+from streams_orchestration.operators.standard.transformation.functor import Functor
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.standard.delay import Delay
-from streams_orchestration.operators.standard.gate import Gate
-from streams_orchestration.operators.standard.switch import Switch
+from streams_orchestration.operators.standard.flow.delay import Delay
+from streams_orchestration.operators.standard.flow.gate import Gate
+from streams_orchestration.operators.standard.flow.switch import Switch
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.examples import examples
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.join import Join
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.joining.join import Join
 from streams_orchestration.operators.states import state as state_module
 from streams_orchestration.operators.states import tuple_log
 from streams_orchestration_tests.examples import examples

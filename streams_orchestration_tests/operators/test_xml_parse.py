@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError, TupleError
 from streams_orchestration.operators.formats.xml_paths import ParsedElement, XmlReader, path_finder
-from streams_orchestration.operators.standard.xml_parse import XMLParse
+from streams_orchestration.operators.standard.conversion.xml_parse import XMLParse
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 

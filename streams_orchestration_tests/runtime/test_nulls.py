@@ -12,7 +12,7 @@ import pytest
 from streams_orchestration.operators import TupleBatch
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.standard.functor import Functor
+from streams_orchestration.operators.standard.transformation.functor import Functor
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, published, sink, source

@@ -8,7 +8,7 @@ import pytest
 
 from streams_orchestration.builder.testing import run_in_process
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.standard.split import Split
+from streams_orchestration.operators.standard.flow.split import Split
 from streams_orchestration.operators.testing import OperatorHarness, same_at_any_division
 from streams_orchestration.operators.watermarks import Watermark
 

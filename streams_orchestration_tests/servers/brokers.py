@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from streams_orchestration.operators.journal.source import JournalSource
-from streams_orchestration.operators.standard.mqtt_source import MQTTSource
-from streams_orchestration.operators.standard.nats_source import NATSSource
-from streams_orchestration.operators.standard.redis_source import RedisSource
+from streams_orchestration.operators.standard.systems.mqtt_source import MQTTSource
+from streams_orchestration.operators.standard.systems.nats_source import NATSSource
+from streams_orchestration.operators.standard.systems.redis_source import RedisSource
 from streams_orchestration_tests.servers.jars import wait_for_port
 
 PASSWORD = "planted-secret-of-the-test"

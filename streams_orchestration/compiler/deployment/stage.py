@@ -15,7 +15,7 @@ or cannot run here, the plan has a refusal instead of programs, and everything b
     PE 0 ['Read', 'Scale[1]'] 2 tasks
     PE 1 ['Scale[0]', 'Write'] 3 tasks
     >>> program.operators[2].implementation
-    'streams_orchestration.operators.standard.file_sink:FileSink'
+    'streams_orchestration.operators.standard.files.file_sink:FileSink'
     >>> [(unit.name, unit.pes, unit.starts, unit.period) for unit in plan.units]
     [('region-0', (0, 1), (0,), 1.0)]
     >>> plan.pes[0].initial

@@ -18,9 +18,9 @@ from streams_orchestration.operators.files.partitions import NULL
 from streams_orchestration.operators.files.spl_lines import OWN_FORMATS
 from streams_orchestration.operators.formats.texts import frame_of
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.standard.file_rows import source_file
-from streams_orchestration.operators.standard.file_sink import ending_of
-from streams_orchestration.operators.standard.file_source_parameters import FileParameters
+from streams_orchestration.operators.standard.files.file_rows import source_file
+from streams_orchestration.operators.standard.files.file_sink import ending_of
+from streams_orchestration.operators.standard.files.source_parameters import FileParameters
 from streams_orchestration.operators.storage.local import files_below
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 

@@ -17,7 +17,7 @@ from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.standard.aggregate import Aggregate
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.operators.watermarks import Idle, Watermark
 from streams_orchestration.operators.windows.calendar_grid import CalendarGrid

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.aggregate_parameters import AggregateParameters
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.aggregation.parameters import AggregateParameters
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import StateError
 from streams_orchestration.operators.testing import OperatorHarness

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.context import Punctuation
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.standard.deduplicate import DeDuplicate
-from streams_orchestration.operators.standard.delay import Delay
-from streams_orchestration.operators.standard.join import Join
-from streams_orchestration.operators.standard.sort import Sort
+from streams_orchestration.operators.standard.flow.delay import Delay
+from streams_orchestration.operators.standard.joining.join import Join
+from streams_orchestration.operators.standard.sorting.sort import Sort
+from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
 from streams_orchestration.operators.states.rescaling import RescaleError
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.event_time.timed import ENDS, Item, Timed, rising

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.errors import DataError, ResultError, TupleError
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.implementation import timer_count
-from streams_orchestration.operators.standard.custom import Custom
-from streams_orchestration.operators.standard.filter import Filter
+from streams_orchestration.operators.standard.transformation.custom import Custom
+from streams_orchestration.operators.standard.transformation.filter import Filter
 from streams_orchestration.operators.testing import OperatorHarness, Row, same_at_any_division
 from streams_orchestration.operators.watermarks import END, Watermark
 from streams_orchestration_tests.specs import CASES

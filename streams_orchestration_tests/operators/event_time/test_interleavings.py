@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.combined_watermark import CombinedWatermark
-from streams_orchestration.operators.standard.aggregate import Aggregate
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.examples import examples
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.standard import join_by_time
-from streams_orchestration.operators.standard.join import Join
+from streams_orchestration.operators.standard.joining import join_by_time
+from streams_orchestration.operators.standard.joining.join import Join
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.event_time.timed import ENDS, EVENT_TIME, IDLES, IGNORES_NULLS, Item, Timed
 

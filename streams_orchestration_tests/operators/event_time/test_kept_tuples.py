@@ -9,11 +9,11 @@ import pytest
 
 from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.standard.delay import Delay
-from streams_orchestration.operators.standard.gate import Gate
-from streams_orchestration.operators.standard.merge import Merge
-from streams_orchestration.operators.standard.sort import Sort
-from streams_orchestration.operators.standard.switch import Switch
+from streams_orchestration.operators.standard.flow.delay import Delay
+from streams_orchestration.operators.standard.flow.gate import Gate
+from streams_orchestration.operators.standard.flow.merge import Merge
+from streams_orchestration.operators.standard.flow.switch import Switch
+from streams_orchestration.operators.standard.sorting.sort import Sort
 from streams_orchestration.operators.testing import OperatorHarness, Row, same_at_any_division
 from streams_orchestration.operators.watermarks import END, Idle, Watermark
 

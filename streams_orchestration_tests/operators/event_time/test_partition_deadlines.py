@@ -14,9 +14,9 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.files.partitions import partitioned
-from streams_orchestration.operators.standard.file_sink import FileSink
-from streams_orchestration.operators.standard.file_sink_parameters import FileSinkParameters
-from streams_orchestration.operators.standard.partition_deadlines import PartitionDeadlines
+from streams_orchestration.operators.standard.files.file_sink import FileSink
+from streams_orchestration.operators.standard.files.partition_deadlines import PartitionDeadlines
+from streams_orchestration.operators.standard.files.sink_parameters import FileSinkParameters
 from streams_orchestration.operators.watermarks import END, Watermarks
 
 MINUTE = 60_000_000

@@ -20,17 +20,17 @@ from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.function import operator
 from streams_orchestration.operators.standard import STANDARD
-from streams_orchestration.operators.standard.dynamic_filter import DynamicFilter
-from streams_orchestration.operators.standard.filter import Filter
-from streams_orchestration.operators.standard.format import Format
-from streams_orchestration.operators.standard.functor import Functor
-from streams_orchestration.operators.standard.lookup import Lookup
-from streams_orchestration.operators.standard.punctor import Punctor
-from streams_orchestration.operators.standard.replayable_start import ReplayableStart
-from streams_orchestration.operators.standard.split import Split
-from streams_orchestration.operators.standard.threaded_split import ThreadedSplit
-from streams_orchestration.operators.standard.throttle import Throttle
-from streams_orchestration.operators.standard.union import Union
+from streams_orchestration.operators.standard.conversion.format import Format
+from streams_orchestration.operators.standard.flow.replayable_start import ReplayableStart
+from streams_orchestration.operators.standard.flow.split import Split
+from streams_orchestration.operators.standard.flow.threaded_split import ThreadedSplit
+from streams_orchestration.operators.standard.flow.throttle import Throttle
+from streams_orchestration.operators.standard.flow.union import Union
+from streams_orchestration.operators.standard.joining.lookup import Lookup
+from streams_orchestration.operators.standard.transformation.dynamic_filter import DynamicFilter
+from streams_orchestration.operators.standard.transformation.filter import Filter
+from streams_orchestration.operators.standard.transformation.functor import Functor
+from streams_orchestration.operators.standard.transformation.punctor import Punctor
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.operators.watermarks import Watermark, Watermarks
 

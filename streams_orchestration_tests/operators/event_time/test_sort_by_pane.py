@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.standard.sort import Sort
-from streams_orchestration.operators.standard.sort_parameters import SortParameters
+from streams_orchestration.operators.standard.sorting.sort import Sort
+from streams_orchestration.operators.standard.sorting.sort_parameters import SortParameters
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.operators.watermarks import END, Idle, Watermark

@@ -20,12 +20,12 @@ from streams_orchestration.operators.messages.registered import RegisteredDecode
 from streams_orchestration.operators.messages.registry import Registry, RegistryParameters, SchemaKind
 from streams_orchestration.operators.serving.bodies import messages_of
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink, read_batches
-from streams_orchestration.operators.standard.file_sink import FileSink
-from streams_orchestration.operators.standard.file_source import FileSource
-from streams_orchestration.operators.standard.http_sink import KINDS, BodyFormat, HttpSink, body
-from streams_orchestration.operators.standard.kafka_sink import KafkaSink
-from streams_orchestration.operators.standard.sql_sink import SqlSink
-from streams_orchestration.operators.standard.sql_source import SqlSource
+from streams_orchestration.operators.standard.files.file_sink import FileSink
+from streams_orchestration.operators.standard.files.file_source import FileSource
+from streams_orchestration.operators.standard.network.http_sink import KINDS, BodyFormat, HttpSink, body
+from streams_orchestration.operators.standard.systems.kafka_sink import KafkaSink
+from streams_orchestration.operators.standard.systems.sql_sink import SqlSink
+from streams_orchestration.operators.standard.systems.sql_source import SqlSource
 from streams_orchestration_tests.operators.formats.tuples import AVRO, NESTED, PROTOBUF, SIMPLE, parts
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, delivery, read

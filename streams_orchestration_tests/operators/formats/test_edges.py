@@ -25,9 +25,9 @@ from streams_orchestration.operators.messages.protobuf import ProtobufReader, Pr
 from streams_orchestration.operators.messages.registered import derived
 from streams_orchestration.operators.messages.registry import RegisteredSchema, SchemaKind
 from streams_orchestration.operators.serving.bodies import BodyError, messages_of
-from streams_orchestration.operators.standard.file_source import FileSource
-from streams_orchestration.operators.standard.lookup import Lookup
-from streams_orchestration.operators.standard.sql_source import SqlSource
+from streams_orchestration.operators.standard.files.file_source import FileSource
+from streams_orchestration.operators.standard.joining.lookup import Lookup
+from streams_orchestration.operators.standard.systems.sql_source import SqlSource
 from streams_orchestration_tests.operators.harness import Bench
 
 NOT_UTF8 = r"it is not UTF-8 text: byte 2 is 0xff"

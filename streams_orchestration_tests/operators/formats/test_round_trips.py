@@ -21,8 +21,8 @@ from streams_orchestration.operators.formats.json_writing import json_objects, j
 from streams_orchestration.operators.formats.texts import texts, values_of
 from streams_orchestration.operators.messages.decoders import decode
 from streams_orchestration.operators.messages.encoders import encode
-from streams_orchestration.operators.standard.file_sink import FileSink
-from streams_orchestration.operators.standard.file_source import FileSource
+from streams_orchestration.operators.standard.files.file_sink import FileSink
+from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.formats.tuples import NESTED, SIMPLE, batches, shown
 from streams_orchestration_tests.operators.harness import Bench

@@ -20,7 +20,7 @@ from streams_orchestration.operators.errors import RefusedError, UnknownAttribut
 from streams_orchestration.operators.http_client import HttpAwayError
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.undeliverable import file_of
-from streams_orchestration.operators.standard.http_sink import HttpSink, body, parts
+from streams_orchestration.operators.standard.network.http_sink import HttpSink, body, parts
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.http import Receiver, receiver
 

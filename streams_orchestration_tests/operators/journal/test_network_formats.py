@@ -18,9 +18,9 @@ from streams_orchestration.operators.formats.spl_binary import encoded
 from streams_orchestration.operators.journal.framing import Frames, FramingLostError, blocks_of, split_at, tuples_of
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import read_batches
-from streams_orchestration.operators.standard.tcp_sink import TCPSink
-from streams_orchestration.operators.standard.tcp_source import TCPSource
-from streams_orchestration.operators.standard.udp_source import UDPSource
+from streams_orchestration.operators.standard.network.tcp_sink import TCPSink
+from streams_orchestration.operators.standard.network.tcp_source import TCPSource
+from streams_orchestration.operators.standard.network.udp_source import UDPSource
 from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.types.written import type_of_text
 from streams_orchestration_tests.operators.harness import Bench

@@ -19,8 +19,8 @@ from streams_orchestration.operators.journal import listening
 from streams_orchestration.operators.journal.framing import Frames, Framing, FramingLostError
 from streams_orchestration.operators.journal.writing import Journal, JournalFullError
 from streams_orchestration.operators.pauses import Pauses
-from streams_orchestration.operators.standard import tcp_source
-from streams_orchestration.operators.standard.tcp_source import TCPSource
+from streams_orchestration.operators.standard.network import tcp_source
+from streams_orchestration.operators.standard.network.tcp_source import TCPSource
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.receiving import (
     another,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.standard import udp_source
-from streams_orchestration.operators.standard.udp_source import UDPSource
+from streams_orchestration.operators.standard.network import udp_source
+from streams_orchestration.operators.standard.network.udp_source import UDPSource
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.receiving import files_of, port, receiving, reported, wait_for_messages
 

@@ -19,7 +19,7 @@ from streams_orchestration.operators.errors import DataError  # noqa: E402
 from streams_orchestration.operators.kafka.client import KafkaAwayError  # noqa: E402
 from streams_orchestration.operators.kafka.offsets import Positions  # noqa: E402
 from streams_orchestration.operators.kafka.reader import KafkaReader  # noqa: E402
-from streams_orchestration.operators.standard.kafka_source import KafkaSource  # noqa: E402
+from streams_orchestration.operators.standard.systems.kafka_source import KafkaSource  # noqa: E402
 from streams_orchestration_tests.examples import examples  # noqa: E402
 from streams_orchestration_tests.operators.harness import Bench  # noqa: E402
 

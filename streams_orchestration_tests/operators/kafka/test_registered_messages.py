@@ -19,8 +19,8 @@ from streams_orchestration.operators.kafka.client import KafkaRefusedError
 from streams_orchestration.operators.messages.framing import frame
 from streams_orchestration.operators.messages.registry import RegistryAwayError
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
-from streams_orchestration.operators.standard.kafka_sink import KafkaSink
-from streams_orchestration.operators.standard.kafka_source import KafkaSource
+from streams_orchestration.operators.standard.systems.kafka_sink import KafkaSink
+from streams_orchestration.operators.standard.systems.kafka_source import KafkaSource
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.jars import NotToBeHadError
 from streams_orchestration_tests.servers.kafka import Broker

@@ -24,10 +24,10 @@ from streams_orchestration.operators.contract import Offset
 from streams_orchestration.operators.references import resolved
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
-from streams_orchestration.operators.standard.delta_sink import DeltaSink
-from streams_orchestration.operators.standard.delta_source import DeltaSource
-from streams_orchestration.operators.standard.iceberg_sink import IcebergSink
-from streams_orchestration.operators.standard.iceberg_source import IcebergSource
+from streams_orchestration.operators.standard.systems.delta_sink import DeltaSink
+from streams_orchestration.operators.standard.systems.delta_source import DeltaSource
+from streams_orchestration.operators.standard.systems.iceberg_sink import IcebergSink
+from streams_orchestration.operators.standard.systems.iceberg_source import IcebergSource
 from streams_orchestration_tests.operators.harness import Bench, Row
 from streams_orchestration_tests.servers.iceberg_rest import RestCatalog
 from streams_orchestration_tests.servers.s3 import BUCKET

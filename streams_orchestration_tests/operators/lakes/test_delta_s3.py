@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from streams_orchestration.operators.lakes.errors import LakeError
-from streams_orchestration.operators.standard.delta_sink import DeltaSink
-from streams_orchestration.operators.standard.delta_source import DeltaSource
+from streams_orchestration.operators.standard.systems.delta_sink import DeltaSink
+from streams_orchestration.operators.standard.systems.delta_source import DeltaSource
 from streams_orchestration_tests.operators.harness import Bench, Row
 from streams_orchestration_tests.operators.lakes.lakes import SCHEMA, deliver, delivery
 from streams_orchestration_tests.servers.s3 import S3, SECRET

@@ -6,8 +6,8 @@ import datetime
 from typing import Any
 
 from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.deduplicate import DeDuplicate
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
 from streams_orchestration.operators.testing import Row
 from streams_orchestration_tests.runtime.redeployment.keyed_operators import Last, Visits
 

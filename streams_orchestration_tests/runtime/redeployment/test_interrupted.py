@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.operators.standard.deduplicate import DeDuplicate
+from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.holds import end_expired_holds

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.deduplicate import DeDuplicate
-from streams_orchestration.operators.standard.join import Join
+from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
+from streams_orchestration.operators.standard.joining.join import Join
+from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
 from streams_orchestration.operators.testing import Row
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.redeployment.channels import Channels

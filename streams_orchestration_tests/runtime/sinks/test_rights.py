@@ -12,8 +12,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 from streams_orchestration.operators.lakes.errors import LakeError
-from streams_orchestration.operators.standard.delta_sink import DeltaSink
-from streams_orchestration.operators.standard.iceberg_sink import IcebergSink
+from streams_orchestration.operators.standard.systems.delta_sink import DeltaSink
+from streams_orchestration.operators.standard.systems.iceberg_sink import IcebergSink
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.operators.lakes.lakes import SCHEMA, deliver

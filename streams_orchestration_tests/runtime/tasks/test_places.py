@@ -14,7 +14,8 @@ import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.operators.standard import STANDARD, file_sink
+from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration.operators.standard.files import file_sink
 from streams_orchestration.runtime.operator_errors import OperatorFailure
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.storage.home import Home

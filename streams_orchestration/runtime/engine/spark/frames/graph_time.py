@@ -19,7 +19,7 @@ from streams_orchestration.operators.event_time.watermark import OperatorWaterma
 from streams_orchestration.operators.frames import EVENT_TIME, FrameOperator
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.standard.sort_by_time import TimeOrder
+from streams_orchestration.operators.standard.sorting.sort_by_time import TimeOrder
 from streams_orchestration.operators.states.state import State, StateError
 from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
 from streams_orchestration.runtime.engine.spark.frames.output_delays import UNKNOWN_DELAY, OutputDelay

@@ -1,0 +1,1 @@
+"""Aggregate, its output functions, and the groups of its windows."""

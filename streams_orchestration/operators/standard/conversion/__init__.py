@@ -1,0 +1,1 @@
+"""Operators between bytes, texts and tuples: parsing, formatting, compression, encodings."""

@@ -1,0 +1,1 @@
+"""Operators that generate, divide, unite, delay and count tuples without changing them."""

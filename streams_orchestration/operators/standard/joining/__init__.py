@@ -1,0 +1,1 @@
+"""Operators that combine tuples of several streams, or of a stream and a table."""

@@ -1,0 +1,54 @@
+"""Pair: submits matching tuples of several streams one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streams_orchestration.operators.assignments import Assignments, assignments_of_ports
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import OperatorContext, Punctuation
+from streams_orchestration.operators.key_columns import KeyColumns
+from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.standard.joining.matching import MatchingOperator, MatchingParameters
+from streams_orchestration.operators.standard.refused import REFUSED
+
+
+class Pair(MatchingOperator):
+    """Submits matching tuples in port order, then a marker, once every input port has delivered one.
+
+    Tuples without a partner at the end of the streams are dropped, as in IBM Streams.
+    """
+
+    Parameters = MatchingParameters
+    unsupported = REFUSED["Pair"]
+
+    @classmethod
+    def mentions(cls, parameters: MatchingParameters) -> Mentions:
+        """Return the attributes by which tuples are matched."""
+        return Mentions(inputs=parameters.mentioned())
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: MatchingParameters) -> None:
+        """Raise ValueError if the streams do not fit each other or the output, or a key is faulty."""
+        columns = KeyColumns(context)
+        parameters.keyed(columns).keys_of(columns.inputs)
+        cls._assignments(context)
+
+    @staticmethod
+    def _assignments(context: OperatorContext) -> list[Assignments]:
+        return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0], context.zone)
+
+    def compile_outputs(self) -> None:
+        """Compile the assignments that convert the tuples of each port to the output stream; see `check` for errors."""
+        self.assignments = self._assignments(self.context)
+
+    def submit_matched(self, port: int, matched: Sequence[pa.RecordBatch]) -> None:
+        """Submit the tuples of each match in port order, followed by a marker."""
+        count, ports = matched[0].num_rows, len(matched)
+        tuples = [each.apply(part).arrow for each, part in zip(self.assignments, matched, strict=True)]
+        alternating = np.arange(count * ports).reshape(ports, count).T.ravel()
+        together = pa.concat_batches(tuples).take(pa.array(alternating))
+        for first in range(0, count * ports, ports):
+            self.submit(TupleBatch(together.slice(first, ports)))
+            self.punctuate(Punctuation.WINDOW)

@@ -1,0 +1,1 @@
+"""Operators that send and receive tuples over TCP, UDP and HTTP."""

@@ -1,0 +1,1 @@
+"""Sort, in windows of counts, times and event time."""

@@ -1,0 +1,1 @@
+"""Operators that read from and write to databases, message brokers and lake tables."""
