@@ -16,8 +16,8 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.preview import preview
-from streams_orchestration.operators.durable_files import write_durably
 from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.storage.durable_files import write_durably
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.redeployment.state_migration import Carrier, CommonCut
 from streams_orchestration.runtime.storage.home import Home

@@ -15,17 +15,17 @@ import pyarrow as pa
 
 from benchmarks.disorder import LAG, SECOND, arrival_order
 from benchmarks.harness import Row, seconds
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.function import operator
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.event_time.clock import Clock
-from streams_orchestration.operators.function import operator
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.standard.flow.split import Split
 from streams_orchestration.operators.standard.flow.union import Union
 from streams_orchestration.operators.standard.transformation.filter import Filter
 from streams_orchestration.operators.standard.transformation.functor import Functor
 from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 SCHEMA = "at timestamp, k string, v bigint"
 RESULT = "k string, n bigint, total bigint, at timestamp"

@@ -15,8 +15,7 @@ import pyarrow as pa
 from benchmarks.disorder import LAG, SECOND, arrival_order
 from benchmarks.event_time import SCHEMA, batches
 from benchmarks.harness import Row
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.standard.flow.delay import Delay
 from streams_orchestration.operators.standard.joining.join import Join
@@ -25,6 +24,7 @@ from streams_orchestration.operators.standard.transformation.deduplicate import 
 from streams_orchestration.operators.states.state import dump_state
 from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 
 SECONDS, QUICK_SECONDS = 3_600, 600
 RATE, KEYS, LIFE = 100, 50, 10

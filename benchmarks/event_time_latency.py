@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.harness import Row
 from benchmarks.latency import QUICK_SECONDS, RATE, SECONDS, WARM_SECONDS
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration.runtime.storage.home import Home
 
 TARGET_SECONDS = 0.1

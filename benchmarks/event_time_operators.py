@@ -12,13 +12,13 @@ from typing import Any
 from benchmarks.disorder import LAG, SECOND
 from benchmarks.event_time import SCHEMA, batches, tuples
 from benchmarks.harness import Row, seconds
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.standard.flow.delay import Delay
 from streams_orchestration.operators.standard.joining.join import Join
 from streams_orchestration.operators.standard.sorting.sort import Sort
 from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
 from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 PAIR = "at timestamp, k string, v bigint, w bigint"
 OF_JOIN: dict[str, Any] = {

@@ -23,12 +23,12 @@ from benchmarks.disorder import LAG, SECOND
 from benchmarks.event_time import batches
 from benchmarks.harness import Row, memory, seconds
 from benchmarks.nexmark.events import numbered, out_of_order
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.states.state import State, dump_state, load_state
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.operators.watermarks import Watermarks
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import Watermarks
 from streams_orchestration.runtime.tasks.routing import hash_channels
 
 HOUR_SECONDS, QUICK_SECONDS = 3_600, 600

@@ -21,10 +21,10 @@ from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.expressions.evaluation import evaluate, parse_expression
 from streams_orchestration.operators.formats.json_reading import read_lines
 from streams_orchestration.operators.formats.json_writing import write_json_objects
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 
 FLIGHTS = "month int, carrier string, dep_delay double"
 BIDS = "auction bigint, bidder bigint, price bigint, moment timestamp, state string, category bigint"

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from streams_orchestration.operators import Operator, State, TupleBatch
-from streams_orchestration.operators.contract import Offset, Parameters, ProducedTo, SourceOperator
+from streams_orchestration.operators.contract.operator import Offset, Parameters, ProducedTo, SourceOperator
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import StateKeys
 

@@ -19,11 +19,11 @@ from benchmarks.harness import Row, seconds
 from streams_orchestration.compiler.checking.checked import checked
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.reading import load_application, read_tree
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.standard.transformation.custom import Custom
 from streams_orchestration.operators.standard.transformation.functor import Functor
 from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 SIZE = 20_000
 INPUT = "n bigint NOT NULL, m bigint NOT NULL, x double NOT NULL, name string NOT NULL"

@@ -19,14 +19,14 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.harness import Row, memory, seconds
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.standard.joining.join import Join
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.state import State, dump_state, load_state
 from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 KEYS, CHANGED = 1_000_000, 1_000
 READING = "k bigint, n bigint, t timestamp"

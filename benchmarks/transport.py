@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from benchmarks.harness import Row, seconds
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.storage.input_files import resolve_input
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.transport.segments import Item, encode, read_segment, write_segment
 

@@ -7,36 +7,14 @@ LAYERS = (
 )
 """A package imports from itself and from those before it."""
 OPERATOR_LAYERS = (
-    *("libraries", "errors", "mentioned_attributes", "packages", "region", "import_path", "offset"),
-    *("durable_files", "background", "metrics", "references", "external_errors", "read_ahead", "faults"),
-    *("arrow_types", "encoding", "keys"),
-    *("expression", "spl"),
-    *(
-        "storage",
-        "watermarks",
-        "batch",
-        "event_time",
-        "expressions",
-        "evaluated",
-        "evaluable",
-        "parameters",
-        "results",
-    ),
-    *("context", "pauses", "backoff", "states", "windows", "contract", "clock", "key_columns"),
-    *(
-        "function",
-        "constants",
-        "assignments",
-        "failed_tuples",
-        "logic",
-        "implementation",
-        "watermark_calls",
-    ),
-    *("event_time_input", "sinks", "frames"),
-    *("formats", "files", "databases", "http_client", "messages", "journal", "kafka", "lakes", "serving", "brokers"),
-    *("standard", "toolkits", "parameter_errors", "enrich", "tokenize", "harness_watermarks", "replay", "testing"),
+    *("loading", "errors", "references", "background", "storage"),
+    *("tuples", "keys", "expressions", "event_time", "states", "windows"),
+    *("contract", "inputs", "logic", "implementations", "clients", "sinks"),
+    *("formats", "files", "databases", "messages", "journal", "kafka", "lakes", "serving", "brokers"),
+    *("standard", "toolkits", "enrich", "tokenize", "testing"),
 )
-"""The same within the operators: values and states, the contract, bases, what is outside, the standard operators."""
+"""The same within the operators: code and files, values and states, the contract and its users, other systems, the
+standard operators."""
 COMPILER_LAYERS = (
     *("brief", "options", "option_types", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
     *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),

@@ -25,7 +25,7 @@ from benchmarks.peers.answer import steady
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.operators.libraries import compute
+from streams_orchestration.operators.loading.libraries import compute
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.servers.kafka import Broker

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from streams_orchestration.model.loading import validate_document
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
 
 ROOT = Path(__file__).parents[1]

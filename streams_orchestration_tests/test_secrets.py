@@ -19,13 +19,13 @@ from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.references import unresolved
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.orchestration.lineage import render_lineage
 from streams_orchestration.orchestration.lineage_assets import external_assets
 from streams_orchestration.runtime.lineage.graph import build_lineage_graph

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
-from streams_orchestration.operators import durable_files
+from streams_orchestration.operators.storage import durable_files
 
 
 @contextmanager

@@ -16,9 +16,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from benchmarks.disorder import arrival_order
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Offset, Parameters, ProducedTo, SourceOperator
+from streams_orchestration.operators.contract.operator import Offset, Parameters, ProducedTo, SourceOperator
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 PERSON = "id bigint, name string, email string, city string, state string, moment timestamp, extra string"
 AUCTION = (

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.context import Punctuation
-from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.contract.context import Punctuation
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 PANES = 5
 """The panes of a window, which has the number of its first pane."""

@@ -22,7 +22,7 @@ from streams_orchestration.builder.references import (
 )
 from streams_orchestration.builder.streams import Invoked, Stream, parallel, port
 from streams_orchestration.builder.values import Use, use
-from streams_orchestration.operators.watermarks import Idle, Watermark
+from streams_orchestration.operators.tuples.watermarks import Idle, Watermark
 
 __all__ = [
     "CHANNEL",

@@ -17,8 +17,8 @@ from streams_orchestration.expressions.types import parse_type
 from streams_orchestration.expressions.typing import typed
 from streams_orchestration.model.schema import parse_schema, quoted
 from streams_orchestration.model.standard import KEEPS_TYPE
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
 
 Expression = str | Column
@@ -90,10 +90,10 @@ def summarised(
             that is not known.
     """
     from streams_orchestration.expressions.times import UTC
-    from streams_orchestration.operators.arrow_types import arrow_schema, schema_ddl
-    from streams_orchestration.operators.libraries import pa
+    from streams_orchestration.operators.loading.libraries import pa
     from streams_orchestration.operators.standard.aggregation.measure import parse_measure
     from streams_orchestration.operators.standard.aggregation.pane_functions import parse_pane_function
+    from streams_orchestration.operators.tuples.arrow_types import arrow_schema, schema_ddl
 
     texts = {name: str(each) for name, each in output.items()}
     if any(REFERENCE in text for text in texts.values()):

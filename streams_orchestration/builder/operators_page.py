@@ -19,8 +19,8 @@ from pydantic.fields import FieldInfo
 from streams_orchestration.model.operators import InputPortModel, OperatorSignature, OutputPortModel
 from streams_orchestration.model.standard import STANDARD as SIGNATURES
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
-from streams_orchestration.operators.contract import Operator, SourceOperator
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.contract.operator import Operator, SourceOperator
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
 
 EXAMPLES = Path("docs/standard-operators.yaml")

@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
 
 _HEAD = '''"""The standard operators with their parameters, to be put into an application.

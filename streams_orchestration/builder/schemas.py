@@ -10,7 +10,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import schema_ddl
+from streams_orchestration.operators.tuples.arrow_types import schema_ddl
 
 SchemaLike = str | type | Any
 """DDL, the name of a declared schema, a `TypedDict`, `NamedTuple` or dataclass, or an Arrow schema."""

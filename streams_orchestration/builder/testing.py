@@ -26,9 +26,9 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.model.standard import STANDARD
-from streams_orchestration.operators.arrow_types import arrow_schema, schema_ddl
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.watermarks import Idle, Watermark
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema, schema_ddl
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import Idle, Watermark
 from streams_orchestration.runtime.engine.port import EngineStart
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.settings import EngineSettings

@@ -7,13 +7,13 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.event_time.access import ticks_of
 from streams_orchestration.operators.event_time.times import type_of
-from streams_orchestration.operators.watermarks import IDLE, Idle, Watermark
+from streams_orchestration.operators.tuples.watermarks import IDLE, Idle, Watermark
 
 _REPLAY = "ReplayOfATest"
-_IMPLEMENTATION = "streams_orchestration.operators.replay:Replay"
+_IMPLEMENTATION = "streams_orchestration.operators.testing.replay:Replay"
 
 Marks = list[tuple[int, Watermark | Idle]]
 """Watermarks, each with the number of tuples before it."""

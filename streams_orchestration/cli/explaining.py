@@ -22,7 +22,7 @@ from streams_orchestration.compiler.explain import (
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.operators.import_path import ImplementationError
+from streams_orchestration.operators.loading.import_path import ImplementationError
 from streams_orchestration.runtime import api
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams_orchestration.operators.packages import missing_package
+from streams_orchestration.operators.loading.packages import missing_package
 from streams_orchestration.runtime import api
 
 

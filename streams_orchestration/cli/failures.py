@@ -9,7 +9,7 @@ from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import report_diagnostics
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.operators.import_path import ImplementationError
+from streams_orchestration.operators.loading.import_path import ImplementationError
 from streams_orchestration.runtime import api
 
 APPLICATION = 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, RestartPolicy
-from streams_orchestration.operators.offset import Offsets
+from streams_orchestration.operators.contract.offset import Offsets
 
 AUTONOMOUS_ATTEMPTS = 5
 """The most resets in a row of a PE outside of regions before it fails; it equals the default of a region (A1)."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.model.containers import is_true
 from streams_orchestration.model.programs import has_handlers, has_process, runs_logic
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.implementation import ImplementationError, import_operator
-from streams_orchestration.operators.import_path import LOGIC_SUFFIX, import_from
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.implementations.implementation import ImplementationError, import_operator
+from streams_orchestration.operators.loading.import_path import LOGIC_SUFFIX, import_from
 from streams_orchestration.operators.standard import (
     CONSUMED,
     DEVICES,

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from streams_orchestration.model.engines import EngineKind
+from streams_orchestration.operators.contract.region_role import RegionRole
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.region import RegionRole
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.compiler.explain import UnknownSubjectError
-from streams_orchestration.operators.import_path import ImplementationError
+from streams_orchestration.operators.loading.import_path import ImplementationError
 from streams_orchestration.runtime import api
 
 if TYPE_CHECKING:

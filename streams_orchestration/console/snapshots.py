@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from streams_orchestration.operators.metrics import LAG_SECONDS
+from streams_orchestration.operators.contract.metrics import LAG_SECONDS
 from streams_orchestration.runtime import api
 
 Document = dict[str, Any]

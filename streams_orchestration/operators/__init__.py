@@ -10,9 +10,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from streams_orchestration.operators.batch import TupleBatch
-    from streams_orchestration.operators.clock import ClockOperator
-    from streams_orchestration.operators.contract import (
+    from streams_orchestration.operators.contract.clock_operator import ClockOperator
+    from streams_orchestration.operators.contract.function import operator
+    from streams_orchestration.operators.contract.metrics import Counter, Gauge, Metrics
+    from streams_orchestration.operators.contract.operator import (
         Operator,
         OperatorContext,
         Parameters,
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
         Punctuation,
         SourceOperator,
     )
-    from streams_orchestration.operators.errors import DataError, OutsideError, RefusedError
-    from streams_orchestration.operators.evaluable import Evaluable
-    from streams_orchestration.operators.function import operator
-    from streams_orchestration.operators.metrics import Counter, Gauge, Metrics
+    from streams_orchestration.operators.errors.errors import DataError, OutsideError, RefusedError
+    from streams_orchestration.operators.expressions.evaluable import Evaluable
     from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
     from streams_orchestration.operators.sinks.epoch_sink import EpochSink
     from streams_orchestration.operators.states.dict_state import DictState
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from streams_orchestration.operators.states.state import State
     from streams_orchestration.operators.states.timers import DueTimers, Timers
     from streams_orchestration.operators.states.tuple_log import TupleLog
+    from streams_orchestration.operators.tuples.batch import TupleBatch
 
 __all__ = [
     "ClockOperator",
@@ -65,30 +65,30 @@ __all__ = [
 ]
 
 _MODULES = {
-    "ClockOperator": "clock",
-    "Counter": "metrics",
-    "DataError": "errors",
+    "ClockOperator": "contract.clock_operator",
+    "Counter": "contract.metrics",
+    "DataError": "errors.errors",
     "DeliveryKey": "sinks.delivery_key",
     "DictState": "states.dict_state",
     "DueTimers": "states.timers",
     "EpochSink": "sinks.epoch_sink",
-    "Evaluable": "evaluable",
-    "Gauge": "metrics",
+    "Evaluable": "expressions.evaluable",
+    "Gauge": "contract.metrics",
     "KeyedState": "states.keyed_state",
-    "Metrics": "metrics",
-    "OutsideError": "errors",
+    "Metrics": "contract.metrics",
+    "OutsideError": "errors.errors",
     "PortKeys": "states.rescaling",
-    "RefusedError": "errors",
+    "RefusedError": "errors.errors",
     "RescaleError": "states.rescaling",
     "Route": "states.rescaling",
     "Sharding": "states.rescaling",
     "State": "states.state",
     "Timers": "states.timers",
-    "TupleBatch": "batch",
+    "TupleBatch": "tuples.batch",
     "TupleLog": "states.tuple_log",
-    "operator": "function",
+    "operator": "contract.function",
 }
-"""Map a name to the module of this package that defines it; names not listed are in `contract`."""
+"""Map a name to the module of this package that defines it; names not listed are in `contract.operator`."""
 
 
 def __getattr__(name: str) -> Any:
@@ -96,4 +96,4 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'contract')}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'contract.operator')}"), name)

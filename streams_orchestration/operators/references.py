@@ -10,7 +10,7 @@ from typing import Any
 
 from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.secrets import REFERENCE, names_secret, remember
-from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.errors.errors import RefusedError
 
 PARAMETERS = ("catalog", "client", "headers", "password", "registry", "storage", "token", "url", "user")
 """The parameters of standard operators that may contain references."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class Tokenize(Operator):

@@ -16,7 +16,7 @@ from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
 from streams_orchestration.model.python_file import file_of
-from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.operators.storage.durable_files import write_whole
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.versions import content_version
 from streams_orchestration.runtime import api

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from streams_orchestration.builder.annotations import plain_keys
 from streams_orchestration.builder.generated import GENERATED
 from streams_orchestration.builder.operators_source import snake
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from streams_orchestration.builder.testing import run_in_process
 from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
 
 ROOT = Path(__file__).parents[2]

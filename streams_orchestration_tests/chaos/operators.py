@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from streams_orchestration.operators import Operator, State, TupleBatch
-from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
+from streams_orchestration.operators.contract.operator import Offset, ProducedTo, SourceOperator
 from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters
 from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration.operators.standard.files.source_parameters import FileSourceParameters

@@ -10,7 +10,7 @@ import pytest
 from streams_orchestration.cli import explaining
 from streams_orchestration.cli.entry import main
 from streams_orchestration.model.diagnostics import CODES
-from streams_orchestration.operators.import_path import ImplementationError
+from streams_orchestration.operators.loading.import_path import ImplementationError
 
 SPEC = """\
 specVersion: 1

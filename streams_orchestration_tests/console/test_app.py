@@ -19,7 +19,7 @@ from streams_orchestration.console import app
 from streams_orchestration.console.guard import HEADERS
 from streams_orchestration.console.histories import HISTORY_SECONDS, History
 from streams_orchestration.console.reader import SnapshotReader, pause_after
-from streams_orchestration.operators.import_path import ImplementationError
+from streams_orchestration.operators.loading.import_path import ImplementationError
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import OtherVersionError

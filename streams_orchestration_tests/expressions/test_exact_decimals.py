@@ -14,7 +14,7 @@ from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.vectors import FailedTupleError, SelectedTuples, full
-from streams_orchestration.operators.expressions import parse_expression
+from streams_orchestration.operators.expressions.evaluation import parse_expression
 from streams_orchestration_tests.examples import examples
 
 EXACT = Context(prec=200, rounding=ROUND_HALF_UP)

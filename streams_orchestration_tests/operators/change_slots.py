@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams_orchestration.operators.contract import Offset
+from streams_orchestration.operators.contract.operator import Offset
 from streams_orchestration.operators.standard.systems.postgres_change_source import PostgresChangeSource
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.targets import Target

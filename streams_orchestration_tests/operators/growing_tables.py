@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams_orchestration.operators.contract import Offset
+from streams_orchestration.operators.contract.operator import Offset
 from streams_orchestration.operators.standard.systems.sql_source import SqlSource
 from streams_orchestration_tests.operators.harness import Bench, Row
 from streams_orchestration_tests.targets import Target

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.states.state import dump_state, load_state
 from streams_orchestration_tests.examples import examples

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.aggregation import aggregate
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.runtime.storage.home import Home

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.spl.text import SplText
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.expressions.spl.text import SplText
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.standard.flow.split import Split
 from streams_orchestration.operators.standard.joining.barrier import Barrier

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from streams_orchestration.operators.contract import Offset, SourceOperator
+from streams_orchestration.operators.contract.operator import Offset, SourceOperator
 from streams_orchestration.operators.standard.files.directory_scan import DirectoryScan
 from streams_orchestration.operators.standard.flow.beacon import Beacon, BeaconParameters
 from streams_orchestration.operators.standard.systems.kafka_source import KafkaSource

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import ConstTupleError, DataError
+from streams_orchestration.operators.errors.errors import ConstTupleError, DataError
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 SCHEMA = arrow_schema("n bigint, x double, s string")
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.spl_binary import IncompleteError, decoder, encoded
 from streams_orchestration.operators.standard.conversion.parse import Parse
 from streams_orchestration.operators.standard.files.file_sink import FileSink

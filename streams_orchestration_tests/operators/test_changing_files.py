@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.contract import Offset, Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Offset, Punctuation
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration_tests.operators.harness import Bench
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.conversion.character_transform import CharacterTransform
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench

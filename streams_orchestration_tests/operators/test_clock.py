@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.clock import ClockOperator
-from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.contract.clock_operator import ClockOperator
+from streams_orchestration.operators.contract.operator import Punctuation
 from streams_orchestration.operators.standard.flow.delay import Delay, DelayParameters
 from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate, DeDuplicateParameters
 from streams_orchestration_tests.examples import examples

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.clock import ClockOperator
-from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.contract.clock_operator import ClockOperator
+from streams_orchestration.operators.contract.operator import Punctuation
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.standard.joining.join import Join
 from streams_orchestration.operators.standard.sorting.sort import Sort

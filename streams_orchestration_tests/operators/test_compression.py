@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.conversion.compress import Compress
 from streams_orchestration.operators.standard.conversion.decompress import Decompress
 from streams_orchestration_tests.examples import examples

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.contract import Offset
+from streams_orchestration.operators.contract.operator import Offset
 from streams_orchestration.operators.standard.files.consumed_files import ConsumedFiles
 from streams_orchestration_tests.operators.harness import Bench
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.csv_blocks import CsvBlocks, RowBlock, whole_rows
 from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect

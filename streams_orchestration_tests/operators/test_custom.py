@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.errors import DataError, TupleError
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.errors.errors import DataError, TupleError
 from streams_orchestration.operators.standard.transformation.custom import Custom
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.context import OperatorContext
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.context import OperatorContext
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.transformation.custom_source import CustomSource, CustomSourceParameters
 
 PROGRAM = """{

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Offset
+from streams_orchestration.operators.contract.operator import Offset
 from streams_orchestration.operators.standard.files.directory_scan import DirectoryScan
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.examples import examples

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators import durable_files
+from streams_orchestration.operators.storage import durable_files
 
 
 class Met(PosixPath):

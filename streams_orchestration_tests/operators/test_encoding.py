@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.encoding import encoded, forget_encodings, remember
 from streams_orchestration.operators.keys.comparison import count_keys, distinct
+from streams_orchestration.operators.tuples.encoding import encoded, forget_encodings, remember
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", None]), max_size=12)
 

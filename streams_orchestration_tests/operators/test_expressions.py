@@ -10,16 +10,16 @@ import pyarrow as pa
 import pytest
 
 from streams_orchestration.expressions.times import UTC
-from streams_orchestration.operators.arrow_types import arrow_schema, fits
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.expression import in_one_line
-from streams_orchestration.operators.expressions import (
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions.evaluation import (
     evaluate,
     evaluate_possible,
     parse_condition,
     parse_expression,
     rows_of,
 )
+from streams_orchestration.operators.expressions.expression import in_one_line
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema, fits
 
 SCHEMA = arrow_schema("n bigint, x double, s string, b boolean, t timestamp")
 TUPLES = pa.RecordBatch.from_pylist(

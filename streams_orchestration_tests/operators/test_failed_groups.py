@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.expressions.times import UTC
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.standard.aggregation.measure import parse_measure
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row, division
 

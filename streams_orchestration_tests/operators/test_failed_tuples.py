@@ -22,21 +22,22 @@ from hypothesis import strategies as st
 from streams_orchestration.builder.testing import run_in_process
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.standard import STANDARD as SIGNATURES
-from streams_orchestration.operators import evaluated as evaluated_module
-from streams_orchestration.operators import failed_tuples, standard
-from streams_orchestration.operators.assignments import Assignments
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.expressions import (
+from streams_orchestration.operators import standard
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions import evaluated_batch as evaluated_module
+from streams_orchestration.operators.expressions.assignments import Assignments
+from streams_orchestration.operators.expressions.evaluation import (
     Expression,
     parse_condition,
     parse_expression,
     read_expression,
 )
-from streams_orchestration.operators.failed_tuples import ExpressionParameters
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.implementations.implementation import import_operator
+from streams_orchestration.operators.inputs import failed_tuples
+from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters
 from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row, division
 from streams_orchestration_tests.specs import logical, read

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors import DataError, OutsideError
+from streams_orchestration.operators.errors.errors import DataError, OutsideError
 from streams_orchestration.operators.files import part_formats as file_formats
 from streams_orchestration.operators.files.part_formats import SinkFormat
 from streams_orchestration.operators.sinks.gathering import Roll

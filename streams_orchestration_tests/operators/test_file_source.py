@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files import csv_file
 from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.operators.row_files import CSV, FORMATS, ROWS, SCHEMA, source

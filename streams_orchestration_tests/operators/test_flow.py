@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Operator, Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Operator, Punctuation
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.flow import throttle
 from streams_orchestration.operators.standard.flow.split import Split
 from streams_orchestration.operators.standard.flow.throttle import Throttle

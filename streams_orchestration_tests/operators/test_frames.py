@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.standard.transformation.dataframe import DataFrame
 from streams_orchestration.operators.standard.transformation.sql import Sql
 

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.operators import Parameters, TupleBatch, operator
-from streams_orchestration.operators.errors import ConstTupleError
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.errors.errors import ConstTupleError
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows

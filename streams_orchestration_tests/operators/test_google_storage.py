@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration.operators.storage import remote
 from streams_orchestration.operators.storage.options import StorageOptions

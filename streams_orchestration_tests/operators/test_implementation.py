@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.errors import ResultError
-from streams_orchestration.operators.implementation import wrong_method
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.errors.errors import ResultError
+from streams_orchestration.operators.implementations.implementation import wrong_method
 from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class NoPort(Operator):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.files import interleaved_files
 from streams_orchestration.operators.standard.files.interleaved_files import InterleavedFiles
 from streams_orchestration.operators.storage.port import StorageAwayError

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.contract.operator import Punctuation
 from streams_orchestration.operators.standard.joining import join
 from streams_orchestration.operators.standard.joining.join import Join
 from streams_orchestration.runtime.storage.home import Home

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators import TupleBatch
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.states import key_index
 from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration_tests.examples import examples
 
 NAN = float("nan")

@@ -18,15 +18,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.expressions.spl.keys import canonical_keys, ordered_decimals
 from streams_orchestration.operators.keys.comparison import distinct, normalised
-from streams_orchestration.operators.spl.keys import canonical_keys, ordered_decimals
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.key_index import KeyIndex
 from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.tasks.routing import hash_channels
 from streams_orchestration.spl.types.types import Collection, Primitive
 from streams_orchestration_tests.examples import examples

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Operator, Punctuation
-from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.operators.import_path import LOGIC_SUFFIX
+from streams_orchestration.operators.contract.operator import Operator, Punctuation
+from streams_orchestration.operators.implementations.implementation import import_operator
+from streams_orchestration.operators.loading.import_path import LOGIC_SUFFIX
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.operators.standard.flow.beacon import Beacon
 from streams_orchestration.operators.testing import OperatorHarness

@@ -11,8 +11,8 @@ import pytest
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.standard import DATAFRAMES
 from streams_orchestration.model.standard import STANDARD as MODELS
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.harness import Bench

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.contract.operator import Punctuation
 from streams_orchestration.operators.standard.joining.barrier import Barrier
 from streams_orchestration.operators.standard.joining.pair import Pair
 from streams_orchestration.operators.testing import OperatorHarness

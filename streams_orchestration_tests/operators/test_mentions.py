@@ -9,7 +9,7 @@ import pytest
 from streams_orchestration.expressions.errors import ExpressionError, UnknownNameError
 from streams_orchestration.expressions.types import parse_type
 from streams_orchestration.expressions.typing import typed
-from streams_orchestration.operators.mentioned_attributes import Mentions, is_over
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions, is_over
 
 NAMES = ["n", "s", "dep_delay"]
 WORDS = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.flow.merge import Merge
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.examples import examples

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators import Metrics, Operator, TupleBatch
-from streams_orchestration.operators.metrics import METRICS_LIMIT
+from streams_orchestration.operators.contract.metrics import METRICS_LIMIT
 from streams_orchestration.operators.standard.transformation.custom import Custom
 from streams_orchestration.operators.testing import OperatorHarness
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.arrow_types import arrow_schema, arrow_type
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.files.json_lines import read_json_lines
 from streams_orchestration.operators.files.rows import BEGIN
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.misfits import text_misfit
 from streams_orchestration.operators.messages.decoders import decode
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema, arrow_type
 
 FORM = re.compile(r"[Ww]rite (?:it as )?(\S+?)(?:,|$| or )")
 """A form that a reason names."""

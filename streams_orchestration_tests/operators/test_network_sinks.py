@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import DataError, RefusedError
+from streams_orchestration.operators.errors.errors import DataError, RefusedError
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink, read_batches
@@ -21,6 +20,7 @@ from streams_orchestration.operators.standard.network.tcp_sink import TCPSink
 from streams_orchestration.operators.standard.network.tcp_source import TCPSource
 from streams_orchestration.operators.standard.network.udp_sink import UDPSink
 from streams_orchestration.operators.standard.network.udp_source import UDPSource
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.receiving import receiving, wait_for_messages
 from streams_orchestration_tests.waiting import until

@@ -16,11 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.expressions.times import UTC
-from streams_orchestration.operators import packages
-from streams_orchestration.operators.arrow_types import arrow_schema, type_name
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.loading import packages
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.standard.aggregation.measure import FUNCTIONS, parse_measure
 from streams_orchestration.operators.standard.aggregation.output_functions import (
@@ -28,6 +26,8 @@ from streams_orchestration.operators.standard.aggregation.output_functions impor
     EXAMPLE_SCHEMA,
     OUTPUT_FUNCTIONS,
 )
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema, type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, division
 

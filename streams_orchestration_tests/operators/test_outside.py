@@ -16,9 +16,9 @@ from redis import exceptions as redis_errors
 from sqlalchemy.exc import OperationalError
 
 from streams_orchestration.operators import DataError, OutsideError
+from streams_orchestration.operators.clients.http_client import HttpAwayError
 from streams_orchestration.operators.databases.errors import DatabaseAwayError
-from streams_orchestration.operators.external_errors import is_outside
-from streams_orchestration.operators.http_client import HttpAwayError
+from streams_orchestration.operators.errors.external_errors import is_outside
 from streams_orchestration.operators.kafka.client import KafkaAwayError
 from streams_orchestration.operators.messages.registry import RegistryAwayError
 from streams_orchestration.operators.storage.port import StorageAwayError

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.operators.parameter_errors import ParameterError, parameter_errors
+from streams_orchestration.compiler.checking.parameter_errors import ParameterError, parameter_errors
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
 from streams_orchestration.spl.models.operators import standard_operator, standard_operators
 

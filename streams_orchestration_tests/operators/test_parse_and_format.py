@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.contract import Operator, Punctuation
-from streams_orchestration.operators.errors import DataError, TupleError
+from streams_orchestration.operators.contract.operator import Operator, Punctuation
+from streams_orchestration.operators.errors.errors import DataError, TupleError
 from streams_orchestration.operators.files.spl_lines import LineWriting, write_lines_file
 from streams_orchestration.operators.standard.conversion.format import Format
 from streams_orchestration.operators.standard.conversion.parse import Parse
 from streams_orchestration.operators.standard.conversion.row_format import LONGEST_ROW_BYTES, split_rows
 from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 

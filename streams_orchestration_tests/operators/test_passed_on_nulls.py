@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from streams_orchestration.model.standard import KEEPS_TYPE
 from streams_orchestration.model.standard import STANDARD as SIGNATURES
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row, division

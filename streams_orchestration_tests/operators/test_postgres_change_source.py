@@ -11,9 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from streams_orchestration.operators.contract import Offset
+from streams_orchestration.operators.contract.operator import Offset
 from streams_orchestration.operators.databases.replication import is_visible
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.systems.postgres_change_source import PostgresChangeSource
 from streams_orchestration_tests import postgresql as server_of
 from streams_orchestration_tests.operators.change_slots import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration_tests.operators.change_slots import drained, events, source
 from streams_orchestration_tests.targets import Target, target_of
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from streams_orchestration.operators import read_ahead
-from streams_orchestration.operators.background import Background, background_cpu_ns
-from streams_orchestration.operators.read_ahead import ReadAhead
+from streams_orchestration.operators.background import read_ahead
+from streams_orchestration.operators.background.background import Background, background_cpu_ns
+from streams_orchestration.operators.background.read_ahead import ReadAhead
 
 
 def reading(items: Iterator[int], work: Callable[[int], int] = abs, *, threads: int = 1) -> ReadAhead[int]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.operators.contract import Offset
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Offset
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.systems.sql_source import SqlSource
 from streams_orchestration_tests.operators import change_slots
 from streams_orchestration_tests.operators.growing_tables import drained, events, source

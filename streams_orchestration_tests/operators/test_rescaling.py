@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.contract import Operator, OperatorContext, SourceOperator
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, SourceOperator
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.standard.conversion.parse import Parse
 from streams_orchestration.operators.standard.files.directory_scan import DirectoryScan
@@ -26,6 +25,7 @@ from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 
 ROW = arrow_schema("k string, g int, x double, t timestamp")
 CONTEXT = OperatorContext("Op", inputs=(ROW, ROW), outputs=(ROW,))

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators import DataError, Operator, ProducedTo, Punctuation, TupleBatch, operator
-from streams_orchestration.operators.contract import PendingFile, SourceOperator
-from streams_orchestration.operators.results import MAX_SHOWN_CHARACTERS, described
+from streams_orchestration.operators.contract.operator import PendingFile, SourceOperator
+from streams_orchestration.operators.contract.results import MAX_SHOWN_CHARACTERS, described
 from streams_orchestration.operators.testing import OperatorHarness
 
 ROW = "k string, n bigint"

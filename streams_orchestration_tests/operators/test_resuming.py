@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Offset
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Offset
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files import csv_file, json_lines, source_file
 from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration_tests.examples import examples

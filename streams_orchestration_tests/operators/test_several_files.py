@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.errors import DataError, TupleError
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.errors.errors import DataError, TupleError
 from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration.operators.standard.files.named_files import NamedFiles
 from streams_orchestration.operators.storage.input_files import resolve_inputs

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors import TupleError
+from streams_orchestration.operators.errors.errors import TupleError
 from streams_orchestration.operators.standard.files.directory_scan import DirectoryScan
 from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration.operators.standard.files.named_files import NamedFiles

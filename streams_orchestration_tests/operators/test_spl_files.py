@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration import world
-from streams_orchestration.operators.contract import Offset
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Offset
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.spl_texts import cells
 from streams_orchestration.operators.standard.files.file_sink import FileSink
 from streams_orchestration.operators.standard.files.file_source import FileSource

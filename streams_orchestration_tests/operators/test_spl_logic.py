@@ -10,7 +10,7 @@ import pytest
 
 from streams_orchestration.builder import Application
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.operators.errors import DataError, TupleError
+from streams_orchestration.operators.errors.errors import DataError, TupleError
 from streams_orchestration.operators.standard.transformation.custom import Custom
 from streams_orchestration.operators.standard.transformation.custom_source import CustomSource
 from streams_orchestration.operators.standard.transformation.filter import Filter

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.spl_lines import packed, unpacked
 from streams_orchestration.operators.standard.files.file_sink import FileSink
 from streams_orchestration.operators.standard.files.file_source import FileSource

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Offset
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Offset
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.systems import sql_source
 from streams_orchestration.operators.standard.systems.sql_source import SqlSource
 from streams_orchestration_tests.examples import examples

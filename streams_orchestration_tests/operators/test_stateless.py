@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.enrich import Enrich
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.joining.lookup import Lookup
 from streams_orchestration.operators.standard.transformation.filter import Filter
 from streams_orchestration.operators.standard.transformation.functor import Functor

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from streams_orchestration.operators.parameter_errors import parameter_errors
+from streams_orchestration.compiler.checking.parameter_errors import parameter_errors
 from streams_orchestration.operators.references import ReferenceError, resolved
 from streams_orchestration.operators.standard.files.file_sink import FileSink
 from streams_orchestration.operators.standard.files.file_source import FileSource

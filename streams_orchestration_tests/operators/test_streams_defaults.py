@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS, Difference
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
 
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import arrow_schema, type_name
-from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.contract.operator import Punctuation
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate, AggregateParameters
 from streams_orchestration.operators.standard.aggregation.measure import parse_measure
 from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema, type_name
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, division
 

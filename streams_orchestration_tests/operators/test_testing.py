@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streams_orchestration.operators import Operator, Punctuation, TupleBatch
-from streams_orchestration.operators.errors import ConstTupleError
+from streams_orchestration.operators.errors.errors import ConstTupleError
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
 from streams_orchestration.operators.standard.transformation.filter import Filter

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from streams_orchestration.operators.expression import noted
-from streams_orchestration.operators.failed_tuples import ExpressionParameters
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.expressions.expression import noted
+from streams_orchestration.operators.implementations.implementation import import_operator
+from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.operators.testing import OperatorHarness
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.standard.files.file_source import FileSource
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.operators.row_files import CSV, FORMATS, ROWS, SCHEMA, source, zipped
 

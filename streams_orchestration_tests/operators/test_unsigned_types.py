@@ -12,22 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import (
-    arrow_schema,
-    batch_without_unsigned,
-    ddl_without_unsigned,
-    schema_ddl,
-    schema_without_unsigned,
-)
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.databases.columns import column_type, rows_of
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.standard.conversion.format import Format
 from streams_orchestration.operators.standard.conversion.parse import Parse
 from streams_orchestration.operators.standard.joining.join import Join
 from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
 from streams_orchestration.operators.standard.transformation.functor import Functor
+from streams_orchestration.operators.tuples.arrow_types import (
+    arrow_schema,
+    batch_without_unsigned,
+    ddl_without_unsigned,
+    schema_ddl,
+    schema_without_unsigned,
+)
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
 

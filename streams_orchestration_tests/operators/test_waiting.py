@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.flow.delay import Delay
 from streams_orchestration.operators.standard.flow.gate import Gate
 from streams_orchestration.operators.standard.flow.switch import Switch

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.errors import DataError, TupleError
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.errors.errors import DataError, TupleError
 from streams_orchestration.operators.formats.xml_paths import ParsedElement, XmlReader, path_finder
 from streams_orchestration.operators.standard.conversion.xml_parse import XMLParse
 from streams_orchestration_tests.examples import examples

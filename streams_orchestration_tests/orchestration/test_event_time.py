@@ -13,7 +13,7 @@ from streams_orchestration.compiler.compilation import CompileError
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.cut_checks import COMPLETE, evaluate_checks, late_at
 from streams_orchestration.orchestration.deployment_checks import evaluation

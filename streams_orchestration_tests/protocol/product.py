@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment, RunTimeNumbers, UnitAction
-from streams_orchestration.operators.durable_files import checksum_of
+from streams_orchestration.operators.storage.durable_files import checksum_of
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow

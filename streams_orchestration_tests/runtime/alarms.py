@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.states.rescaling import StateKeys
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.timers import DueTimers, Timers
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration_tests.runtime.event_times import Timed
 
 AFTER = 6_000

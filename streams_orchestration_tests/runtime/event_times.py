@@ -14,11 +14,11 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Parameters, SourceOperator
-from streams_orchestration.operators.results import Offset, ProducedTo
+from streams_orchestration.operators.contract.operator import Operator, Parameters, SourceOperator
+from streams_orchestration.operators.contract.results import Offset, ProducedTo
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration_tests.runtime.applications import PERIODIC
 
 Timed = tuple[int, str, int]

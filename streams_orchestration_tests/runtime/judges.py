@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration_tests.operators.event_time.naive_panes import NaiveIntervals, NaivePanes, NaiveSessions
 from streams_orchestration_tests.runtime.event_times import Timed, through
 

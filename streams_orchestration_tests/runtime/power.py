@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from streams_orchestration.operators import durable_files
+from streams_orchestration.operators.storage import durable_files
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.chains import files_of

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from streams_orchestration.operators import DataError, Operator, Parameters, Punctuation, State, TupleBatch, operator
-from streams_orchestration.operators.libraries import compute
+from streams_orchestration.operators.loading.libraries import compute
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.keyed_state import KeyedState
 

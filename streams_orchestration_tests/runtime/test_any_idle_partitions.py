@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from streams_orchestration import world
 from streams_orchestration.compiler.compilation import PlannedCompilation
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.watermarks import IDLE
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import IDLE
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.systems.sql_source import SqlSource
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks.delivering import deliverers

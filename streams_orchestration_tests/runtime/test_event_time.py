@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home

@@ -11,7 +11,7 @@ import pytest
 
 from streams_orchestration import world
 from streams_orchestration.operators.event_time.idleness import MAX_CALL_GAP_SECONDS
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home

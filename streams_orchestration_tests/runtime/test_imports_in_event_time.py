@@ -14,7 +14,7 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.reset import reset_unit

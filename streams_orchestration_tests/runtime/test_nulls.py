@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration.operators import TupleBatch
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.transformation.functor import Functor
 from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, published, sink, source
 from streams_orchestration_tests.runtime.local import LocalApplication

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from streams_orchestration.compiler.deployment.cutting import cut_pes
 from streams_orchestration.compiler.deployment.recovery_units import recovery_units
-from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
-from streams_orchestration.operators.region import NotTheTriggerError, RegionRole
+from streams_orchestration.operators.contract.operator import Offset, ProducedTo, SourceOperator
+from streams_orchestration.operators.contract.region_role import NotTheTriggerError, RegionRole
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home

@@ -14,7 +14,7 @@ import pytest
 
 from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.compiling import compile_spec
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.runtime.ordeals import ACTIONS, DeliveringOrdeal

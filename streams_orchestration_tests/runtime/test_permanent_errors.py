@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.standard.files.file_source import FileSource
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.storage.home import Home

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.operators.durable_files import sync_names, write_durably
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.undeliverable import Undeliverable, count_set_aside, set_aside
 from streams_orchestration.operators.standard.files.consumed_files import ConsumedFiles
 from streams_orchestration.operators.standard.systems.sql_sink import SqlSink
+from streams_orchestration.operators.storage.durable_files import sync_names, write_durably
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint

@@ -15,8 +15,8 @@ import pytest
 from streams_orchestration.cli.results import read_result
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.formats.texts import plain
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.storage.home import Home

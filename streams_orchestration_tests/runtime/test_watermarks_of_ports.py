@@ -10,7 +10,7 @@ from streams_orchestration.builder.testing import run_in_process
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.standard.flow.split import Split
 from streams_orchestration.operators.testing import OperatorHarness, same_at_any_division
-from streams_orchestration.operators.watermarks import Watermark
+from streams_orchestration.operators.tuples.watermarks import Watermark
 
 TUPLE = "at bigint"
 BOTH = [{"stream": "Even", "schema": TUPLE}, {"stream": "Odd", "schema": TUPLE}]

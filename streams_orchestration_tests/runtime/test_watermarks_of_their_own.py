@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import sink
 from streams_orchestration_tests.runtime.event_times import NONE, in_event_time, lines, through

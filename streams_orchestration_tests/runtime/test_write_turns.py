@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.operators.storage.durable_files import write_whole
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog

@@ -11,7 +11,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from streams_orchestration import world
-from streams_orchestration.operators import durable_files
+from streams_orchestration.operators.storage import durable_files
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.watermarks import IDLE
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import IDLE
 from streams_orchestration.runtime.transport.segments import decode
 
 BEHIND: dict[str, tuple[str, ...]] = {"A": (), "B": (), "Kept": ("B",), "Panes": ("A", "B", "Kept")}

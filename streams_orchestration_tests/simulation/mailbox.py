@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from pydantic import Field
 
-from streams_orchestration.operators.contract import Offset, ProducedTo
+from streams_orchestration.operators.contract.operator import Offset, ProducedTo
 from streams_orchestration.operators.journal import writing
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.records import JournalMessage

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from streams_orchestration.operators import durable_files
 from streams_orchestration.operators.databases.table import DatabaseTable
 from streams_orchestration.operators.event_time.combined_watermark import CombinedWatermark
 from streams_orchestration.operators.journal.writing import Journal
 from streams_orchestration.operators.kafka.producer import TransactionalProducer
+from streams_orchestration.operators.storage import durable_files
 from streams_orchestration.runtime import clock, processes
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.deployment import control, host_relocation, reset

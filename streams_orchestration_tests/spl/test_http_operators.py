@@ -13,8 +13,8 @@ from streams_orchestration.builder.testing import run_in_process
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.reading import read_tree
 from streams_orchestration.model.diagnostics import errors_of
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.errors import DataError, TupleError
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.errors.errors import DataError, TupleError
 from streams_orchestration.operators.toolkits.http_get_stream import HTTPGetStream
 from streams_orchestration.operators.toolkits.http_request import HTTPRequest
 from streams_orchestration.operators.toolkits.oauth import REQUIRED, OAuth1

@@ -14,7 +14,7 @@ from streams_orchestration.compiler.compiling import compile_read
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
 from streams_orchestration.model.spl_options import SplOptions, spl_options
-from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.contract.operator import Punctuation
 from streams_orchestration.operators.toolkits.inet_source import InetSource
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.echoing import server

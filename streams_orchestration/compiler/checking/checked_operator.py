@@ -19,9 +19,9 @@ from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import EventTimeMap, RegionMap
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.secrets import hidden_in
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.implementation import ImplementationError
+from streams_orchestration.operators.implementations.implementation import ImplementationError
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.implementations import is_standard
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.model.diagnostics import Diagnostic
-from streams_orchestration.operators.expression import Noted, noted
+from streams_orchestration.operators.expressions.expression import Noted, noted
 
 
 def waiting_queues(done: Progress) -> Iterator[Diagnostic]:

@@ -14,16 +14,16 @@ from pydantic import ValidationError
 from streams_orchestration.compiler.checking.checked_operator import CheckedOperator, OperatorFault
 from streams_orchestration.compiler.checking.expression_faults import expression_fault
 from streams_orchestration.compiler.checking.incomplete_parameters import missing_in, with_examples
+from streams_orchestration.compiler.checking.parameter_errors import parameter_errors
 from streams_orchestration.compiler.implementations import NoImplementationError, is_standard
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.schema import parse_schema
-from streams_orchestration.operators.contract import Operator, Parameters
-from streams_orchestration.operators.errors import FaultyExpressionError, UnknownAttributeError
-from streams_orchestration.operators.faults import all_faults
-from streams_orchestration.operators.implementation import ImplementationError, wrong_method
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.parameter_errors import parameter_errors
+from streams_orchestration.operators.contract.operator import Operator, Parameters
+from streams_orchestration.operators.errors.errors import FaultyExpressionError, UnknownAttributeError
+from streams_orchestration.operators.errors.faults import all_faults
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.implementations.implementation import ImplementationError, wrong_method
 from streams_orchestration.operators.storage.input_files import resolve_inputs
 
 

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.misleading import trusted_of_operators
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of, in_order
 
 if TYPE_CHECKING:
-    from streams_orchestration.operators.expression import Noted
+    from streams_orchestration.operators.expressions.expression import Noted
 
 
 @dataclass(frozen=True, slots=True)

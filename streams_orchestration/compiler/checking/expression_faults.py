@@ -7,7 +7,7 @@ from collections.abc import Callable
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.location import Location
 from streams_orchestration.model.text_places import place_of_parameter
-from streams_orchestration.operators.errors import FaultyExpressionError
+from streams_orchestration.operators.errors.errors import FaultyExpressionError
 
 
 def expression_fault(

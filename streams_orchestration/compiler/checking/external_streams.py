@@ -12,8 +12,8 @@ from streams_orchestration.compiler.physical_graph import PhysicalGraph, PortLin
 from streams_orchestration.expressions.times import expected_zone
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.subscription import check_properties, parse_subscription
-from streams_orchestration.operators.errors import FaultyExpressionError
-from streams_orchestration.operators.expressions import condition_of
+from streams_orchestration.operators.errors.errors import FaultyExpressionError
+from streams_orchestration.operators.expressions.evaluation import condition_of
 
 
 def faulty_external_streams(done: Progress) -> Iterator[Diagnostic]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from streams_orchestration.operators.contract import Parameters
+from streams_orchestration.operators.contract.operator import Parameters
 
 
 def with_examples(kind: type[Parameters], sound: Mapping[str, Any]) -> Parameters | None:

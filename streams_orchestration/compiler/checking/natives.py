@@ -15,8 +15,8 @@ from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic, Severity
 from streams_orchestration.model.programs import FUNCTIONS, is_native
-from streams_orchestration.operators.import_path import ImplementationError
-from streams_orchestration.operators.spl.natives import NativeEntry, native_function
+from streams_orchestration.operators.expressions.spl.natives import NativeEntry, native_function
+from streams_orchestration.operators.loading.import_path import ImplementationError
 
 _CODE = "SO0711"
 

@@ -12,7 +12,7 @@ from streams_orchestration.compiler.stage_results import EventTimeMap, FusionPla
 from streams_orchestration.compiler.walks import reached
 from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
-from streams_orchestration.operators.frames import INNER_WATERMARK
+from streams_orchestration.operators.contract.frame_operator import INNER_WATERMARK
 
 
 def refused_queries(done: Progress) -> Iterator[Diagnostic]:

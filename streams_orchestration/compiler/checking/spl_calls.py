@@ -12,7 +12,7 @@ from streams_orchestration.compiler.checking.natives import varying_natives
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.programs import LINK_FUNCTIONS
-from streams_orchestration.operators.spl.text import place_of
+from streams_orchestration.operators.expressions.spl.text import place_of
 from streams_orchestration.spl.functions.signatures import builtin
 
 _CALL = re.compile(r'"(?:[^"\\]|\\.)*"|((?:[\w.]+::)?\w+) ?\(')

@@ -17,8 +17,8 @@ from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.compiler.placement.fusable_units import resolve_placements
 from streams_orchestration.compiler.placement.tags import resolve_text
-from streams_orchestration.operators.contract import OperatorContext, SourceOperator
-from streams_orchestration.operators.implementation import ImplementationError, import_operator
+from streams_orchestration.operators.contract.operator import OperatorContext, SourceOperator
+from streams_orchestration.operators.implementations.implementation import ImplementationError, import_operator
 
 
 def requirements_of(compilation: Compilation) -> tuple[HostRequirements, ...]:

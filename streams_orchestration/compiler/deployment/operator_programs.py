@@ -21,8 +21,8 @@ from streams_orchestration.compiler.pe_program import (
 from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.programs import uses_links
 from streams_orchestration.model.schema import parse_schema
+from streams_orchestration.operators.contract.region_role import RegionRole
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.region import RegionRole
 
 
 class OperatorPrograms:

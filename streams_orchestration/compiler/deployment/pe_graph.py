@@ -10,7 +10,7 @@ from streams_orchestration.compiler.deployment.returning import returning_connec
 from streams_orchestration.compiler.implementations import load_operator
 from streams_orchestration.compiler.stage_results import ProcessingElement
 from streams_orchestration.model.programs import has_variables
-from streams_orchestration.operators.contract import SourceOperator
+from streams_orchestration.operators.contract.operator import SourceOperator
 
 
 def connections_by_pe(compilation: Compilation) -> dict[int, list[int]]:

@@ -28,7 +28,7 @@ from streams_orchestration.compiler.redeployment.states import (
     refusal,
     remedy_of_gone,
 )
-from streams_orchestration.operators.contract import Operator, SourceOperator
+from streams_orchestration.operators.contract.operator import Operator, SourceOperator
 
 
 def operator_explanation(lookup: CompilationIndex, operators: list[int]) -> Explanation:

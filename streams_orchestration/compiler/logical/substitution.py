@@ -110,7 +110,7 @@ class Substitution:
         """
         if None in program[CONSTANTS].values():
             return program
-        from streams_orchestration.operators.spl.constants import value_of_program
+        from streams_orchestration.operators.expressions.spl.constants import value_of_program
 
         try:
             return value_of_program(program)

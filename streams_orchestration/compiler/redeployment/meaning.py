@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.model.programs import without_places
 from streams_orchestration.model.schema import parse_schema
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.expression import noted
-from streams_orchestration.operators.import_path import LOGIC_SUFFIX
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.expressions.expression import noted
+from streams_orchestration.operators.loading.import_path import LOGIC_SUFFIX
 
 _WIDER = {
     "tinyint": ("smallint", "int", "bigint"),

@@ -16,7 +16,7 @@ from streams_orchestration.compiler.redeployment.states import Decided, Decision
 from streams_orchestration.compiler.redeployment.units import circle_of_changed, unit_actions
 from streams_orchestration.expressions.times import expected_zone
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.expressions import condition_of
+from streams_orchestration.operators.expressions.evaluation import condition_of
 
 
 def zone_change(old: Operators, new: Operators) -> ZoneChange | None:

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.compiler.redeployment.feeds import Level
-from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.states.rescaling import NO_KEYS, Sharding
 
 

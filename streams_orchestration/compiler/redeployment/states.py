@@ -23,8 +23,8 @@ from streams_orchestration.compiler.redeployment.outcome import (
 from streams_orchestration.compiler.redeployment.plans import Operators
 from streams_orchestration.compiler.redeployment.sharding import divisible, sharding_of
 from streams_orchestration.model.programs import without_places
-from streams_orchestration.operators.contract import Operator, SourceOperator
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.contract.operator import Operator, SourceOperator
+from streams_orchestration.operators.implementations.implementation import import_operator
 
 Channels = tuple[int, ...]
 

@@ -24,7 +24,7 @@ from streams_orchestration.console.plans.documents import (
     stages_document,
 )
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.operators.implementation import ImplementationError
+from streams_orchestration.operators.implementations.implementation import ImplementationError
 from streams_orchestration.runtime import api
 
 Document = dict[str, Any]

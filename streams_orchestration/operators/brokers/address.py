@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from streams_orchestration.operators.errors import RefusedError
-from streams_orchestration.operators.external_errors import chain
-from streams_orchestration.operators.http_client import check_token
+from streams_orchestration.operators.clients.http_client import check_token
+from streams_orchestration.operators.errors.errors import RefusedError
+from streams_orchestration.operators.errors.external_errors import chain
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalParameters
 from streams_orchestration.operators.references import ReferenceError, resolved

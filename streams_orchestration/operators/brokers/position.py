@@ -11,7 +11,7 @@ import re
 from typing import ClassVar
 
 from streams_orchestration import world
-from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
 
 _LOST = "lost"

@@ -6,7 +6,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.model.secrets import remember
-from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.references import ReferenceError, is_reference, resolved
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from streams_orchestration.operators.arrow_types import batch_without_unsigned, type_name, without_unsigned
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.formats.texts import texts
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import batch_without_unsigned, type_name, without_unsigned
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine

@@ -17,8 +17,8 @@ from sqlalchemy.exc import (
 )
 
 from streams_orchestration.operators.databases.address import secrets_of
-from streams_orchestration.operators.errors import OutsideError, RefusedError
-from streams_orchestration.operators.external_errors import is_login
+from streams_orchestration.operators.errors.errors import OutsideError, RefusedError
+from streams_orchestration.operators.errors.external_errors import is_login
 from streams_orchestration.operators.references import without
 
 _TUPLES = re.compile(r"((?:Duplicate entry|Incorrect .{1,30} value:|Truncated incorrect .{1,30} value:) )'.*'(?= for )")

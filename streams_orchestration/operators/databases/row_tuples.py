@@ -6,15 +6,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from streams_orchestration.operators.arrow_types import nulls_in, type_name
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.context import OperatorContext
-from streams_orchestration.operators.contract import SourceOperator
+from streams_orchestration.operators.contract.context import OperatorContext
+from streams_orchestration.operators.contract.operator import SourceOperator
 from streams_orchestration.operators.databases.values import attribute_values
-from streams_orchestration.operators.errors import LOGGED, DataError
+from streams_orchestration.operators.errors.errors import LOGGED, DataError
 from streams_orchestration.operators.formats.bad_tuples import check_bad_port
 from streams_orchestration.operators.formats.checks import NULL
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import nulls_in, type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 MALFORMED: dict[str, str] = dict.fromkeys(("table", "place", "column", "reason", "text"), "string")
 """The attributes that describe a row that does not fit, with their types."""

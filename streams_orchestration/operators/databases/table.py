@@ -12,7 +12,6 @@ from sqlalchemy.exc import DBAPIError, NoSuchTableError, SQLAlchemyError
 from sqlalchemy.schema import CreateTable
 
 from streams_orchestration import world
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.databases.address import resolve_url
 from streams_orchestration.operators.databases.columns import (
     WITHOUT_ALL_NUMBERS,
@@ -32,9 +31,10 @@ from streams_orchestration.operators.databases.errors import (
 from streams_orchestration.operators.databases.fitting import check_fit, check_transactions
 from streams_orchestration.operators.databases.refusals import RefusedRow, Row, write_one_by_one, write_rows
 from streams_orchestration.operators.keys.comparison import with_normalised
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.undeliverable import REMEDY, SetAside, Undeliverable
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 MARKS = "streams_deliveries"
 

@@ -10,9 +10,9 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 from streams_orchestration.model.short_texts import shortened
-from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.formats.checks import utf8_fault
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 CutValue = int | str | dict[str, str]
 """A value of the growing column as JSON."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from streams_orchestration.operators.event_time.partition_time import NO_TIME, AheadGuard
 from streams_orchestration.operators.event_time.partitions import WHOLE, Event, Least, Partitions, Rest
-from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.watermarks import END, IDLE, Watermarks, rising
+from streams_orchestration.operators.loading.libraries import np
+from streams_orchestration.operators.tuples.watermarks import END, IDLE, Watermarks, rising
 
 _FEW = 64
 """The least number of tuples for each watermark with which watermarks are searched one by one."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from streams_orchestration.operators.event_time.holder import Holder
-from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+from streams_orchestration.operators.loading.libraries import np
+from streams_orchestration.operators.tuples.watermarks import END, IDLE, Watermarks
 
 
 class CombinedWatermark:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from streams_orchestration.operators.watermarks import END, IDLE
+from streams_orchestration.operators.tuples.watermarks import END, IDLE
 
 HolderKind = Literal["connection", "partition", "source", "tuple", "operator", "idle", "unconnected", "end"]
 """The kinds of holders.

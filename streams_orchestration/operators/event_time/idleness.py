@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.decision import IdleDecision
-from streams_orchestration.operators.watermarks import Watermarks
+from streams_orchestration.operators.tuples.watermarks import Watermarks
 
 MAX_CALL_GAP_SECONDS = 1.0
 """The largest time in seconds between two calls of `look` that counts as idleness, beyond the pause that the source

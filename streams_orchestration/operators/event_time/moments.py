@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.event_time.steps import Steps, places_before
-from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+from streams_orchestration.operators.loading.libraries import np
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END, IDLE, Watermarks
 
 NEVER = 2**62
 """The moment of an event that does not happen within the batch."""

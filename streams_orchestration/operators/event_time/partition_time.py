@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.watermarks import END, IDLE
+from streams_orchestration.operators.loading.libraries import np
+from streams_orchestration.operators.tuples.watermarks import END, IDLE
 
 NO_TIME = IDLE
 """The number for "no time": of a tuple that does not raise the greatest time, or of a partition without tuples."""

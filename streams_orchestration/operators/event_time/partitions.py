@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.event_time.holder import Holder
 from streams_orchestration.operators.event_time.partition_time import NO_TIME, AheadGuard, PartitionTime, least_steps
-from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.loading.libraries import np
+from streams_orchestration.operators.tuples.watermarks import END
 
 WHOLE = ""
 """The name of the single partition of a source that names no partitions."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.watermarks import IDLE, Watermarks
+from streams_orchestration.operators.loading.libraries import np
+from streams_orchestration.operators.tuples.watermarks import IDLE, Watermarks
 
 NO_WATERMARK = IDLE
 """The watermark before the first one: no tuple is late, and no pane is complete."""

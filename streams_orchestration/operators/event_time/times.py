@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from streams_orchestration.operators.arrow_types import per_second, type_name
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa
+from streams_orchestration.operators.tuples.arrow_types import per_second, type_name
+from streams_orchestration.operators.tuples.watermarks import END
 
 
 def time_column(tuples: pa.RecordBatch, role: EventTimeRole) -> pa.Array:

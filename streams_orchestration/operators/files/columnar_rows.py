@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from streams_orchestration.model.short_texts import shortened
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.rows import FilePosition, FileRows, Malformed
 from streams_orchestration.operators.formats.checks import UnfitValueError, check_nulls, check_values
 from streams_orchestration.operators.formats.misfits import form_of
-from streams_orchestration.operators.libraries import pa, pq
+from streams_orchestration.operators.loading.libraries import pa, pq
 from streams_orchestration.operators.storage.port import File
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 ColumnarFormat = Literal["parquet", "arrow"]
 _LONGEST = 4096

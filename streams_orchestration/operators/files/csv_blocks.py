@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.files.rows import FilePosition, FileRows
 from streams_orchestration.operators.formats.csv_reading import read_rows
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
 
 FIRST_BYTES = 1 << 20

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from streams_orchestration.operators.arrow_types import wanted_row
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.checks import UnfitValueError
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.csv_reading import (
@@ -21,9 +20,10 @@ from streams_orchestration.operators.formats.csv_reading import (
     texts_apart,
 )
 from streams_orchestration.operators.formats.misfits import csv_fault, text_misfit
-from streams_orchestration.operators.libraries import pa, pa_csv
+from streams_orchestration.operators.loading.libraries import pa, pa_csv
 from streams_orchestration.operators.storage.input_files import open_decompressed
 from streams_orchestration.operators.storage.port import File
+from streams_orchestration.operators.tuples.arrow_types import wanted_row
 
 BLOCK_BYTES = 8 << 20
 MAXIMUM_BLOCK_BYTES = 256 << 20

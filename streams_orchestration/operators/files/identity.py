@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any, Literal, NamedTuple
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.storage.port import File
 from streams_orchestration.operators.storage.remote import RemoteFile
 

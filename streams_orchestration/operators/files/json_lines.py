@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from streams_orchestration.operators.arrow_types import wanted_row
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.rows import FilePosition, FileRows, Malformed
 from streams_orchestration.operators.formats.json_reading import BLANK, RefusedObject, read_lines, read_objects
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
 from streams_orchestration.operators.storage.port import File
+from streams_orchestration.operators.tuples.arrow_types import wanted_row
 
 BLOCK_BYTES = 4 << 20
 _MARK = b"\xef\xbb\xbf"

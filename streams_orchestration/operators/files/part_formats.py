@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from streams_orchestration.operators.durable_files import durable
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.csv_writing import csv_header, csv_rows
 from streams_orchestration.operators.formats.json_writing import write_json_objects
 from streams_orchestration.operators.formats.texts import write_lines
-from streams_orchestration.operators.libraries import pa, pq
+from streams_orchestration.operators.loading.libraries import pa, pq
+from streams_orchestration.operators.storage.durable_files import durable
 
 SinkFormat = Literal["parquet", "csv", "jsonl", "arrow", "splCsv", "splTxt", "line", "block", "bin"]
 MERGED_BYTES = 64 << 20

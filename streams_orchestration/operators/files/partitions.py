@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.texts import texts as texts_of
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 """The text that represents null in a directory name."""

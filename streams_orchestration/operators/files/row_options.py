@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.compression import Compression
 from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
 from streams_orchestration.operators.storage.port import File

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.loading.libraries import np, pa
 
 
 class FilePosition(NamedTuple):

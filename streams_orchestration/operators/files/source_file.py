@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import fits, type_name
-from streams_orchestration.operators.background import Background
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.background.background import Background
+from streams_orchestration.operators.background.read_ahead import ReadAhead
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.columnar_rows import ColumnarFormat, columnar_schema, read_columnar
 from streams_orchestration.operators.files.csv_blocks import CsvBlocks
 from streams_orchestration.operators.files.csv_file import CsvFile
@@ -26,10 +26,10 @@ from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
 from streams_orchestration.operators.formats.spl_binary import binary_tuple, check_binary
 from streams_orchestration.operators.formats.spl_texts import spl_tuple
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.read_ahead import ReadAhead
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
 from streams_orchestration.operators.storage.port import File
+from streams_orchestration.operators.tuples.arrow_types import fits, type_name
 
 BLOCK_BYTES = 4 << 20
 MOST_THREADS = 4

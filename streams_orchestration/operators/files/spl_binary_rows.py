@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.row_options import BLOCK_BYTES, RowOptions, opened
 from streams_orchestration.operators.files.rows import FilePosition, FileRows
 from streams_orchestration.operators.formats.spl_binary import IncompleteError, binary_tuple, decoder
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.storage.port import File
 
 

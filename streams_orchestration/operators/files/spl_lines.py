@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from streams_orchestration.operators.context import OperatorContext, Punctuation
-from streams_orchestration.operators.durable_files import durable
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.context import OperatorContext, Punctuation
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.compression import Compression
 from streams_orchestration.operators.formats.spl_binary import binary_tuple, check_binary, encoder
 from streams_orchestration.operators.formats.spl_bounds import check_bounds
 from streams_orchestration.operators.formats.spl_texts import NO_TYPES, spl_tuple, texts_of, tuples_of
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
+from streams_orchestration.operators.storage.durable_files import durable
 from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.types.text import text_of
 from streams_orchestration.spl.types.types import FLOAT64

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import wanted_row
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.row_options import BLOCK_BYTES, RowOptions, lines_of, opened
 from streams_orchestration.operators.files.rows import FilePosition, FileRows, Malformed
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.spl_texts import cells, column_of, read_tuple, reader_of, spl_tuple
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.storage.port import File
+from streams_orchestration.operators.tuples.arrow_types import wanted_row
 
 SPL_FORMATS = ("splCsv", "splTxt")
 ReadRow = Callable[[str], tuple[float, Sequence[Any]]]

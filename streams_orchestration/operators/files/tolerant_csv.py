@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
 
-from streams_orchestration.operators.arrow_types import required_fields
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.files.rows import BEGIN, FilePosition, FileRows, RawRow, parse_leniently
 from streams_orchestration.operators.formats.checks import NULL, UnfitValueError
 from streams_orchestration.operators.formats.csv_reading import read_rows, reader_options
 from streams_orchestration.operators.formats.misfits import csv_fault, text_misfit
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
+from streams_orchestration.operators.tuples.arrow_types import required_fields
 
 SMALL_BYTES = 1 << 16
 """Blocks up to this size in bytes are parsed row by row to find malformed rows; larger ones are halved first."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.context import OperatorContext
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.contract.context import OperatorContext
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 
 def check_bad_port(context: OperatorContext, on_bad_tuple: str, columns: Mapping[str, str], what: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import is_text, nulls_in, required_fields, type_name
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import is_text, nulls_in, required_fields, type_name
 
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 """The first day of year 1 and the last day of year 9999, in days since 1970."""

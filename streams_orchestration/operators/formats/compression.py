@@ -14,7 +14,7 @@ import bz2
 import zlib
 from typing import Any, Literal
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 
 Compression = Literal["zlib", "gzip", "bzip2"]
 

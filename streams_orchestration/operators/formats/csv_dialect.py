@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.contract import Parameters
+from streams_orchestration.operators.contract.operator import Parameters
 
 NULL_TEXTS = ("", "NA", "N/A", "n/a", "NULL", "null", "#N/A", "#NA")
 """Texts that mean null unless they are quoted."""

@@ -8,7 +8,7 @@ from typing import Any
 from streams_orchestration.operators.formats.checks import check_nulls, check_values
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.texts import out_of_range, values_of
-from streams_orchestration.operators.libraries import np, pa, pa_csv
+from streams_orchestration.operators.loading.libraries import np, pa, pa_csv
 
 
 def parse_options(dialect: CsvDialect, *, blank_lines: bool = False) -> pa_csv.ParseOptions:

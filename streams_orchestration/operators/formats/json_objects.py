@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from streams_orchestration.model.short_texts import shortened
-from streams_orchestration.operators.arrow_types import required_fields, type_name, whole_range
 from streams_orchestration.operators.formats.checks import NULL, utf8_fault
 from streams_orchestration.operators.formats.misfits import form_of, is_read
 from streams_orchestration.operators.formats.texts import values_of
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import required_fields, type_name, whole_range
 
 Read = Callable[[Any], Any]
 """Converts a non-null JSON value to a value for Arrow. Raises ValueError if it does not fit the type."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.checks import check_nulls, check_values, is_within, leaves
 from streams_orchestration.operators.formats.json_objects import ObjectReader, RefusedValueError
 from streams_orchestration.operators.formats.texts import values_of
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa, pa_json
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa, pa_json
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 ONE_BY_ONE = 256
 """Up to this many objects are parsed one by one if one of them is refused; more are halved first."""

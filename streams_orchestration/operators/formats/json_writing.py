@@ -7,11 +7,11 @@ import itertools
 import json
 from typing import IO, TYPE_CHECKING, Any
 
-from streams_orchestration.operators.arrow_types import is_text
 from streams_orchestration.operators.formats.checks import check_years, is_within, leaves
 from streams_orchestration.operators.formats.texts import frame_of, text_of, write_lines
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import is_text
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,12 +7,12 @@ import functools
 from decimal import Decimal, InvalidOperation
 
 from streams_orchestration.model.short_texts import shortened
-from streams_orchestration.operators.arrow_types import type_name, whole_range
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import NULL_TEXTS
 from streams_orchestration.operators.formats.texts import values_of
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import type_name, whole_range
 
 
 @functools.lru_cache(maxsize=65_536)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from streams_orchestration.operators.formats.spl_texts import spl_tuple
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.spl.programs.values import first_entries, freezing, thawing
 from streams_orchestration.spl.types.types import (
     BLOB,

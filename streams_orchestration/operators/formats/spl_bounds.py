@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from streams_orchestration.model.short_texts import shortened
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.spl.types.types import (
     BoundedString,
     Collection,

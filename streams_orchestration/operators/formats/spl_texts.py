@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import is_text, type_name, whole_range
-from streams_orchestration.operators.errors import check_attributes
+from streams_orchestration.operators.errors.errors import check_attributes
 from streams_orchestration.operators.formats.spl_bounds import check_bounds
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import is_text, type_name, whole_range
 from streams_orchestration.spl.language.tokens import string_value
 from streams_orchestration.spl.programs.values import default_of, plain_function, unplain_function
 from streams_orchestration.spl.types.columns import has_text_of_column, type_of_column

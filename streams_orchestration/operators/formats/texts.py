@@ -12,10 +12,10 @@ import re
 from decimal import Decimal
 from typing import IO, TYPE_CHECKING, Any
 
-from streams_orchestration.operators.arrow_types import is_text
 from streams_orchestration.operators.formats.checks import check_values
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa
+from streams_orchestration.operators.tuples.arrow_types import is_text
 
 if TYPE_CHECKING:
     import polars as pl

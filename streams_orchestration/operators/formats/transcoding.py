@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 
 
 class Transcoder:

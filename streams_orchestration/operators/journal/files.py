@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from streams_orchestration import world
-from streams_orchestration.operators.durable_files import write_whole
-from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.journal.records import HEAD_SIZE, JournalRecord, load, size_of
+from streams_orchestration.operators.storage.durable_files import write_whole
 
 _MARK = struct.Struct("<QI")
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from streams_orchestration import world
-from streams_orchestration.operators.errors import LOGGED
+from streams_orchestration.operators.errors.errors import LOGGED
 from streams_orchestration.operators.journal.records import Arrival
 from streams_orchestration.operators.journal.writing import Journal, JournalFullError
 

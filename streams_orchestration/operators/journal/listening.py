@@ -7,7 +7,7 @@ import socket
 from typing import Any
 
 from streams_orchestration import world
-from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.errors.errors import RefusedError
 
 TAKEN_SECONDS = 10.0
 """Seconds for which a port may still be in use, for example by a host that is ending, before that is an error."""

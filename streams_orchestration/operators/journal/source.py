@@ -9,19 +9,17 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration import world
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.backoff import Backoff
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
-from streams_orchestration.operators.errors import LOGGED, DataError, check_attributes
+from streams_orchestration.operators.clients.backoff import Backoff
+from streams_orchestration.operators.contract.operator import Offset, OperatorContext, ProducedTo, SourceOperator
+from streams_orchestration.operators.errors.errors import LOGGED, DataError, check_attributes
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.formats.bad_tuples import check_bad_port
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.reading import JournalReader, TrimmedError
 from streams_orchestration.operators.journal.records import JournalMessage
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.messages.decoders import (
     Bad,
     Decoded,
@@ -32,6 +30,8 @@ from streams_orchestration.operators.messages.decoders import (
     without_nulls,
 )
 from streams_orchestration.operators.sinks.epoch_sink import waiting_directory
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 JOURNAL = "journal"
 """The name of the journal's directory among the files of its operator."""

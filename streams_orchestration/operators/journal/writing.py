@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from streams_orchestration import world
-from streams_orchestration.operators.durable_files import sync_names
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles, places
 from streams_orchestration.operators.journal.records import Arrival, JournalRecord
+from streams_orchestration.operators.storage.durable_files import sync_names
 
 SEGMENT_BYTES = 64 << 20
 FEWEST_SEGMENTS = 8

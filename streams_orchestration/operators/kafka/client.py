@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from streams_orchestration.operators.contract import Parameters
-from streams_orchestration.operators.errors import OutsideError, RefusedError
+from streams_orchestration.operators.contract.operator import Parameters
+from streams_orchestration.operators.errors.errors import OutsideError, RefusedError
 from streams_orchestration.operators.references import ReferenceError, exposed_secret, is_reference, resolved, without
 
 CONNECT_SECONDS = 5.0

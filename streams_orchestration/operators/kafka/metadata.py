@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.formats.checks import NULL, utf8_fault
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 _OWN = ("topic", "partition", "offset", "timestamp")
 """Metadata that every message has and that are not bytes."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.kafka.offsets import Partition, Positions
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class MessagePiece(NamedTuple):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from streams_orchestration.operators.encoding import encoded
 from streams_orchestration.operators.keys.nested import as_bytes, from_bytes, normalised_floats
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
+from streams_orchestration.operators.tuples.encoding import encoded
 
 HASHED_DECIMAL = (76, 38)
 """Precision and scale of a decimal type that represents any decimal of 38 digits exactly."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa
 
 _NULL, _VALUE = b"\0", b"\1"
 _WORD = 8

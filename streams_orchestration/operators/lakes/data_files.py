@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from streams_orchestration import world
-from streams_orchestration.operators.contract import PendingFile
-from streams_orchestration.operators.durable_files import checksum_of, durable, link_or_copy
+from streams_orchestration.operators.contract.operator import PendingFile
 from streams_orchestration.operators.files.partitions import partitioned
-from streams_orchestration.operators.libraries import pa, pq
+from streams_orchestration.operators.loading.libraries import pa, pq
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import WaitingFileError, altered, content_of
+from streams_orchestration.operators.storage.durable_files import checksum_of, durable, link_or_copy
 
 SMALL_BYTES = 16 << 20
 """If tuples have fewer bytes than this, they wait as an Arrow file, and later share a data file with other tuples of

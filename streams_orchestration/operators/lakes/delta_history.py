@@ -14,7 +14,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyarrow import fs
 
 from streams_orchestration import world
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.lakes.delta_store import DeltaStore
 from streams_orchestration.operators.lakes.errors import LakeRefusedError, lake_error
 from streams_orchestration.operators.lakes.history import (

@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from pydantic import Field
 
-from streams_orchestration.operators.parameters import Parameters
+from streams_orchestration.operators.contract.parameters import Parameters
 from streams_orchestration.operators.storage.addresses import parse_address
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import is_address

@@ -15,9 +15,7 @@ from deltalake.transaction import AddAction
 
 from streams_orchestration import world
 from streams_orchestration.expressions.times import UTC
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.durable_files import sync_names
-from streams_orchestration.operators.expressions import evaluate, parse_condition
+from streams_orchestration.operators.expressions.evaluation import evaluate, parse_condition
 from streams_orchestration.operators.files.partitions import partition_values
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
@@ -33,9 +31,11 @@ from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedE
 from streams_orchestration.operators.lakes.fitting import Fit, TableColumn, WantedTable, fit
 from streams_orchestration.operators.lakes.on_disk import MAX_FLUSHED_COMMITS, delta_files, sync_files
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
-from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import compute as pc
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey, delivery_properties
 from streams_orchestration.operators.sinks.undeliverable import SetAside
+from streams_orchestration.operators.storage.durable_files import sync_names
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 _UNSUPPORTED = "nsupported"
 """A part of the library's messages about tables with a newer protocol."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
-from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.errors.errors import RefusedError
 
 if TYPE_CHECKING:
     from sqlalchemy.exc import SQLAlchemyError

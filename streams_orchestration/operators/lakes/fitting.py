@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.lakes.errors import LakeRefusedError
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import IO, Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 
 ChangePolicy = Literal["fail", "skip", "rewritten", "feed"]
 

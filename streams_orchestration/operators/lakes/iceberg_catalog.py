@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import ConfigDict, Field, field_validator
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.operators.contract import Parameters
+from streams_orchestration.operators.contract.operator import Parameters
 from streams_orchestration.operators.lakes.errors import lake_error
 from streams_orchestration.operators.lakes.on_disk import local_path
-from streams_orchestration.operators.libraries import import_modules
+from streams_orchestration.operators.loading.libraries import import_modules
 from streams_orchestration.operators.references import (
     REFERENCE,
     ReferenceError,

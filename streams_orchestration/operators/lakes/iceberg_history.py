@@ -12,7 +12,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.transforms import IdentityTransform
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError, lake_error
 from streams_orchestration.operators.lakes.history import (
     MOST_AHEAD,

@@ -28,8 +28,6 @@ from pyiceberg.table.upsert_util import create_match_filter
 from pyiceberg.transforms import IdentityTransform
 
 from streams_orchestration import world
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.durable_files import sync_names
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
     bring_in,
@@ -44,6 +42,8 @@ from streams_orchestration.operators.lakes.on_disk import local_path
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey, delivery_properties
 from streams_orchestration.operators.sinks.undeliverable import SetAside
+from streams_orchestration.operators.storage.durable_files import sync_names
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 MARK = "streams.delivered."
 """Prefix of the table properties that store the last delivery of each sink in each life, and the date of its commit."""

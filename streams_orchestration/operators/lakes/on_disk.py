@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from streams_orchestration.operators.durable_files import sync_contents, sync_names
+from streams_orchestration.operators.storage.durable_files import sync_contents, sync_names
 
 MAX_FLUSHED_COMMITS = 100
 """The number of newest commits to flush if a delivery was already made. Its process may have ended before flushing

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.checks import UnfitValueError, check_values
 from streams_orchestration.operators.lakes.errors import LakeError, is_away
 from streams_orchestration.operators.lakes.history import DataPart, TableHistory, TablePosition
-from streams_orchestration.operators.libraries import pa, pq
+from streams_orchestration.operators.loading.libraries import pa, pq
 
 FEED = {"_change_type": "string", "_commit_version": "bigint", "_commit_timestamp": "timestamp"}
 """The attributes of the change data feed that describe a change, with their types."""

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import batch_without_unsigned, schema_without_unsigned
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, Parameters, PendingFile
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.contract.operator import OperatorContext, Parameters, PendingFile
+from streams_orchestration.operators.errors.errors import UnknownAttributeError
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.files.partitions import check_partitions
 from streams_orchestration.operators.lakes.data_files import DataFileWriter, gathered
 from streams_orchestration.operators.lakes.fitting import WantedTable
-from streams_orchestration.operators.libraries import import_modules, pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.loading.libraries import import_modules, pa
+from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink, waiting_directory
 from streams_orchestration.operators.sinks.target_columns import target_columns
 from streams_orchestration.operators.sinks.undeliverable import OnUndeliverable
+from streams_orchestration.operators.tuples.arrow_types import batch_without_unsigned, schema_without_unsigned
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 if TYPE_CHECKING:
     from streams_orchestration.operators.lakes.target import LakeTarget

@@ -7,16 +7,15 @@ from typing import Any, ClassVar
 
 from streams_orchestration import world
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import fits, type_name
-from streams_orchestration.operators.backoff import Backoff
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import (
+from streams_orchestration.operators.clients.backoff import Backoff
+from streams_orchestration.operators.contract.operator import (
     Offset,
     OperatorContext,
     ProducedTo,
     SourceOperator,
 )
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.lakes.errors import LakeError, is_away
 from streams_orchestration.operators.lakes.history import (
     DataPart,
@@ -28,9 +27,10 @@ from streams_orchestration.operators.lakes.history import (
 )
 from streams_orchestration.operators.lakes.part_reader import FEED, PartReader
 from streams_orchestration.operators.lakes.source_parameters import LakeSourceParameters
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.loading.packages import require_package
+from streams_orchestration.operators.tuples.arrow_types import fits, type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class LakeSource(SourceOperator):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from streams_orchestration.operators.contract import (
+from streams_orchestration.operators.contract.operator import (
     Parameters,
 )
 from streams_orchestration.operators.lakes.history import (

@@ -8,7 +8,6 @@ import polars as pl
 import pyarrow as pa
 
 from streams_orchestration import world
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.keys.comparison import with_normalised
 from streams_orchestration.operators.lakes.data_files import DataFile
 from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError
@@ -17,6 +16,7 @@ from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import WaitingFileError
 from streams_orchestration.operators.sinks.undeliverable import REMEDY, SetAside, Undeliverable
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 TRIES = 10
 """The number of attempts for a commit that conflicts with other writers."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from streams_orchestration.operators.contract import Operator, Punctuation
-from streams_orchestration.operators.failed_tuples import ExpressionParameters
+from streams_orchestration.operators.contract.operator import Operator, Punctuation
+from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters
 from streams_orchestration.operators.logic.program import LogicProgram, SplLogic, state_signature
 from streams_orchestration.operators.states.state import State
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from streams_orchestration.model.programs import is_native
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.context import OperatorContext
-from streams_orchestration.operators.contract import Operator, Punctuation
-from streams_orchestration.operators.errors import AbortedError, DataError, FaultyExpressionError, TupleError
-from streams_orchestration.operators.import_path import ImplementationError
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.contract.context import OperatorContext
+from streams_orchestration.operators.contract.operator import Operator, Punctuation
+from streams_orchestration.operators.errors.errors import AbortedError, DataError, FaultyExpressionError, TupleError
+from streams_orchestration.operators.expressions.spl.natives import NativeEntry, native_functions
+from streams_orchestration.operators.expressions.spl.program_environment import run_of
+from streams_orchestration.operators.expressions.spl.text import SplText, place_of
+from streams_orchestration.operators.expressions.spl.types import written_tuple_type
+from streams_orchestration.operators.loading.import_path import ImplementationError
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.logic.variables import from_json, restored, stored, to_json
-from streams_orchestration.operators.spl.natives import NativeEntry, native_functions
-from streams_orchestration.operators.spl.program_environment import run_of
-from streams_orchestration.operators.spl.text import SplText, place_of
-from streams_orchestration.operators.spl.types import written_tuple_type
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.spl.programs.errors import AbortError, ProgramError, RunError
 from streams_orchestration.spl.programs.logic import LogicTexts, Program, read_logic
 from streams_orchestration.spl.programs.reading import ProgramTextError

@@ -9,14 +9,14 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.context import OperatorContext
-from streams_orchestration.operators.contract import Offset, ProducedTo
-from streams_orchestration.operators.errors import check_attributes
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.contract.context import OperatorContext
+from streams_orchestration.operators.contract.operator import Offset, ProducedTo
+from streams_orchestration.operators.errors.errors import check_attributes
+from streams_orchestration.operators.expressions.spl.text import SplText, call_as_name, program_of
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.logic.program import LogicProgram, SplLogic
-from streams_orchestration.operators.spl.text import SplText, call_as_name, program_of
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 VARIABLES = "variables"
 """The key of an offset with the variables."""

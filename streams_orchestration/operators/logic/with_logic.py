@@ -1,7 +1,7 @@
 """Logic of SPL in operators that have none of their own: it runs for each tuple and mark before the operator does.
 
 In SPL any operator may have `state`, `onTuple` and `onPunct`. The compiler marks the class of such an operator with
-`LOGIC_SUFFIX` of `operators/import_path.py`; `with_logic` derives a class from it that has the parameter `spl`.
+`LOGIC_SUFFIX` of `operators/loading/import_path.py`; `with_logic` derives a class from it that has the parameter `spl`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pydantic import Field, create_model
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
-from streams_orchestration.operators.import_path import LOGIC_SUFFIX
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.expressions.spl.text import SplText
+from streams_orchestration.operators.loading.import_path import LOGIC_SUFFIX
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.logic.operator import check_policy
 from streams_orchestration.operators.logic.program import LogicProgram, SplLogic, state_signature
-from streams_orchestration.operators.spl.text import SplText
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 _PREFIX = "@logic."
 """The beginning of the names of the parts of a state with the variables of the logic."""

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.messages.registry import RegisteredSchema
 from streams_orchestration.operators.messages.texts import text_fault
 from streams_orchestration.operators.messages.values import (
@@ -25,6 +24,7 @@ from streams_orchestration.operators.messages.values import (
     utf8,
     without_zone,
 )
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 Avro = Any
 """A schema, or a part of one, as JSON."""

@@ -6,10 +6,10 @@ import json
 import re
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import type_name, without_unsigned
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.messages.avro import Avro, AvroSchema
 from streams_orchestration.operators.messages.registry import RegisteredSchema
+from streams_orchestration.operators.tuples.arrow_types import type_name, without_unsigned
 
 
 def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None) -> str:

@@ -6,8 +6,7 @@ import csv
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
-from streams_orchestration.operators.arrow_types import nulls_in
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.rows import RawRow, parse_leniently
 from streams_orchestration.operators.formats.checks import NULL, UnfitValueError, utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
@@ -15,7 +14,8 @@ from streams_orchestration.operators.formats.csv_reading import read_rows, reade
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import BLANK, check_json_schema, read_objects
 from streams_orchestration.operators.formats.misfits import text_misfit
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import nulls_in
 
 PLAIN = CsvDialect()
 _MARK = b"\xef\xbb\xbf"

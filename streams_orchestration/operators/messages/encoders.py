@@ -10,8 +10,8 @@ from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
 from streams_orchestration.operators.formats.json_writing import json_objects, json_values
 from streams_orchestration.operators.formats.texts import texts
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.messages.decoders import PLAIN, MessageFormat
 
 if TYPE_CHECKING:

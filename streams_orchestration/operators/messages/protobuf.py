@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.messages.framing import taken_path
 from streams_orchestration.operators.messages.protobuf_schema import message_types
 from streams_orchestration.operators.messages.registry import RegisteredSchema
 from streams_orchestration.operators.messages.texts import protobuf_text_fault
 from streams_orchestration.operators.messages.values import Convert, UnfitError, converted, of_list, utf8
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 TIMESTAMP = "google.protobuf.Timestamp"
 _WRAPPERS = frozenset(

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.messages.registry import RegisteredSchema
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 _FILE = "schema.proto"
 _COMPILE_SECONDS = 60

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-from streams_orchestration.operators.arrow_types import batch_without_unsigned, schema_without_unsigned, type_name
-from streams_orchestration.operators.errors import RefusedError
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.errors.errors import RefusedError
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.messages import avro, avro_derived, protobuf, protobuf_schema
 from streams_orchestration.operators.messages.decoders import Bad, Decoded, MessageFormat, check_decodable
 from streams_orchestration.operators.messages.framing import frame, unframed
@@ -19,7 +19,11 @@ from streams_orchestration.operators.messages.registry import (
     SchemaKind,
     UnknownSchemaError,
 )
-from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.tuples.arrow_types import (
+    batch_without_unsigned,
+    schema_without_unsigned,
+    type_name,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from pydantic import Field, field_validator, model_validator
 
-from streams_orchestration.operators.errors import OutsideError, RefusedError
-from streams_orchestration.operators.http_client import HttpAwayError, HttpParameters, HttpTarget, check_token
+from streams_orchestration.operators.clients.http_client import HttpAwayError, HttpParameters, HttpTarget, check_token
+from streams_orchestration.operators.errors.errors import OutsideError, RefusedError
 from streams_orchestration.operators.references import ReferenceError, resolved
 
 SchemaKind = Literal["avro", "protobuf"]

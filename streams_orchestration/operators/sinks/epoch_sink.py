@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import Any
 
 from streams_orchestration import world
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, PendingFile
-from streams_orchestration.operators.durable_files import durable
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, PendingFile
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.undeliverable import Undeliverable, set_aside
+from streams_orchestration.operators.storage.durable_files import durable
 from streams_orchestration.operators.storage.local import files_below
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 MOST_TUPLES = 65_536
 """The largest number of tuples in a delivered batch. Small batches are combined, since each delivery has a cost."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from streams_orchestration.operators.errors import check_attributes
+from streams_orchestration.operators.errors.errors import check_attributes
 
 
 def target_columns(

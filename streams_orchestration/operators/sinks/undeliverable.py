@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from streams_orchestration.operators.context import OperatorContext
-from streams_orchestration.operators.durable_files import sync_removals, write_whole
-from streams_orchestration.operators.errors import LOGGED
+from streams_orchestration.operators.contract.context import OperatorContext
+from streams_orchestration.operators.errors.errors import LOGGED
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
+from streams_orchestration.operators.storage.durable_files import sync_removals, write_whole
 
 OnUndeliverable = Annotated[
     Literal["fail", "route"],

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.incremental import Incremental
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.timers import Timers
 from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 
 class ConversionError(ValueError):

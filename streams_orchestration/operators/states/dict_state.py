@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, ClassVar
 
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.states.incremental import Incremental, Pieces
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from streams_orchestration.operators.expressions import frame
+from streams_orchestration.operators.expressions.evaluation import frame
 from streams_orchestration.operators.keys.comparison import as_given, comparable, comparable_type
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.columns import Cells, StateColumn, grown
 
 FULLNESS = 2

@@ -6,13 +6,13 @@ from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, Sequen
 from itertools import repeat
 from typing import Any, ClassVar
 
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.columns import StateColumn, grown
 from streams_orchestration.operators.states.incremental import Incremental, Pieces
 from streams_orchestration.operators.states.key_index import KeyIndex
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 _GONE = "gone"
 """The column in the table of changes that is true for removed keys."""

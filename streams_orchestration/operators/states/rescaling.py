@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from streams_orchestration.expressions.naming import names_of
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.expressions import frame
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.expressions.evaluation import frame
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.key_index import comparable_keys
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.timers import Timers
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 StateKeys = Mapping[str, str | tuple[str, ...]]
 """Maps each part of the state to the attributes of its keys, in order."""

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.incremental import Incremental
 from streams_orchestration.operators.states.keyed_state import KeyedState

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import DataError, ResultError
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.errors.errors import DataError, ResultError
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.incremental import Incremental, Pieces
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END
 
 _TIME, _ORDER = "@time", "@order"
 MOST_AT_END = 100_000

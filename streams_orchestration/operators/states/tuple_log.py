@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.columns import grown
 from streams_orchestration.operators.states.incremental import Incremental, Pieces
 

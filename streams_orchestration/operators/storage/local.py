@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.operators.durable_files import NO_LINKS, make_directory, write_whole
+from streams_orchestration.operators.storage.durable_files import NO_LINKS, make_directory, write_whole
 from streams_orchestration.operators.storage.input_files import resolve_inputs
 from streams_orchestration.operators.storage.port import File, ListedFile
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, Protocol
 
 from streams_orchestration.model.names import leaves_directory
-from streams_orchestration.operators.errors import OutsideError, RefusedError
+from streams_orchestration.operators.errors.errors import OutsideError, RefusedError
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import IO, Any, Literal, TypeVar
 
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.storage.addresses import Address, parse_address
 from streams_orchestration.operators.storage.options import StorageOptions

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Offset, ProducedTo
+from streams_orchestration.operators.contract.operator import Offset, ProducedTo
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.toolkits.typed_ports import default_values, output_column
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 ENDED = "ended"
 """The origin of the record that ends the source."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import Field
 
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.http_client import cause_of
+from streams_orchestration.operators.clients.http_client import cause_of
+from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.toolkits.oauth import OAuth1
 from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters
 

@@ -11,13 +11,12 @@ from urllib.parse import urlencode
 from pydantic import Field
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, Punctuation
+from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.records import JournalMessage
 from streams_orchestration.operators.journal.source import JournalParameters
-from streams_orchestration.operators.libraries import import_modules, pa
-from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.loading.libraries import import_modules, pa
+from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.toolkits.fetching import ENDED, FetchingSource
 from streams_orchestration.operators.toolkits.http_calls import (
     FORM,
@@ -29,6 +28,7 @@ from streams_orchestration.operators.toolkits.http_calls import (
 from streams_orchestration.operators.toolkits.http_post import check_response
 from streams_orchestration.operators.toolkits.tuple_to_json import attribute_type
 from streams_orchestration.operators.toolkits.typed_ports import default_values, output_column
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.spl.types.types import Tuple, is_string
 
 LINE, CLOSED, FAILED = "line", "closed", "failed"
@@ -227,6 +227,6 @@ class HTTPGetStream(FetchingSource):
 
 
 def _second(schema: pa.Schema) -> Tuple:
-    from streams_orchestration.operators.spl.types import tuple_type
+    from streams_orchestration.operators.expressions.spl.types import tuple_type
 
     return tuple_type(schema)

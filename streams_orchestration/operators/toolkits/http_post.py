@@ -11,11 +11,10 @@ from pydantic import Field
 
 from streams_orchestration import world
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.libraries import import_modules
-from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.loading.libraries import import_modules
+from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.toolkits.http_calls import (
     FORM,
     JSON,
@@ -26,6 +25,7 @@ from streams_orchestration.operators.toolkits.http_calls import (
 from streams_orchestration.operators.toolkits.tuple_to_json import JSON_STRING, attribute_type
 from streams_orchestration.operators.toolkits.typed_ports import tuple_values
 from streams_orchestration.operators.toolkits.typed_results import TypedResults
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.spl.types.types import INT32, RSTRING, Tuple, is_string
 
 RESPONSE = {"data": RSTRING, "errorMessage": RSTRING, "responseCode": INT32, "dataSize": INT32}

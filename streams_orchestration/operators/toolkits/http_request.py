@@ -8,11 +8,10 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.errors import DataError, TupleError
-from streams_orchestration.operators.libraries import import_modules, np
-from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.errors.errors import DataError, TupleError
+from streams_orchestration.operators.loading.libraries import import_modules, np
+from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.toolkits.http_calls import (
     BYTES,
     FORM,
@@ -27,6 +26,7 @@ from streams_orchestration.operators.toolkits.oauth import OAuth1
 from streams_orchestration.operators.toolkits.tuple_to_json import attribute_type
 from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters, tuple_values
 from streams_orchestration.operators.toolkits.typed_results import TypedResults
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.spl.types.types import BLOB, INT32, Collection, Type, is_string
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "OPTIONS", "HEAD", "DELETE", "TRACE", "NONE"]

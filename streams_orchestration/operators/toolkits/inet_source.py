@@ -11,12 +11,12 @@ from urllib.parse import unquote, urlsplit
 from pydantic import Field
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.operators.contract import OperatorContext, Punctuation
+from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.records import JournalMessage
 from streams_orchestration.operators.journal.source import JournalParameters
-from streams_orchestration.operators.libraries import import_modules
-from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.loading.libraries import import_modules
+from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.toolkits.fetching import ENDED, FetchingSource
 from streams_orchestration.operators.toolkits.http_calls import HttpCaller
 from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters

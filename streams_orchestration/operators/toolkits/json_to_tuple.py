@@ -8,13 +8,13 @@ from typing import Any
 from pydantic import Field
 
 from streams_orchestration.model.short_texts import shortened
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.errors import DataError, TupleError
-from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.errors.errors import DataError, TupleError
+from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.toolkits.tuple_to_json import attribute_type, text_attribute
 from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters, column_values
 from streams_orchestration.operators.toolkits.typed_results import TypedResults
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.types.types import Collection, Tuple
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.errors.errors import UnknownAttributeError
 from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters, column_values, tuple_values
 from streams_orchestration.operators.toolkits.typed_results import TypedResults
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.spl.types.types import Collection, Tuple, Type, is_string
 
 JSON_STRING = "jsonString"

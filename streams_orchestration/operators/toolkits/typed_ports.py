@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic import Field
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.parameters import Parameters
-from streams_orchestration.operators.spl.types import written_tuple_type
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.contract.parameters import Parameters
+from streams_orchestration.operators.expressions.spl.types import written_tuple_type
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.spl.types.types import Tuple, Type
 
 

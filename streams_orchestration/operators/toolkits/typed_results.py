@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.toolkits.typed_ports import column_values, default_values, output_column
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class TypedResults:

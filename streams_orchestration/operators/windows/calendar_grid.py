@@ -9,7 +9,7 @@ import datetime as dt
 import zoneinfo
 
 from streams_orchestration.operators.event_time.clause import CalendarUnit
-from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.loading.libraries import np
 
 _EPOCH = dt.date(1970, 1, 1)
 _MONDAY = 3

@@ -26,11 +26,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import is_text, per_second, type_name
-from streams_orchestration.operators.errors import DataError, check_attributes
+from streams_orchestration.operators.errors.errors import DataError, check_attributes
 from streams_orchestration.operators.event_time.clause import EVENT_TIME_KINDS, parse_event_time_window
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa
+from streams_orchestration.operators.tuples.arrow_types import is_text, per_second, type_name
 from streams_orchestration.operators.windows.clock import Ticks
 from streams_orchestration.operators.windows.decimal_numbers import DECIMAL_TYPES, DecimalNumber, decimal_numbers
 

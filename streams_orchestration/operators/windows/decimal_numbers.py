@@ -6,7 +6,7 @@ import decimal
 from collections.abc import Iterable
 from decimal import Decimal
 
-from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.spl.programs.wrapping import OrderedDecimal, context_of
 from streams_orchestration.spl.types.types import DECIMALS
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.loading.libraries import np
 
 SHORT = 128
 """Sequences up to this length are processed together, one tuple of each at a time."""

@@ -17,8 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.watermarks import END, IDLE
+from streams_orchestration.operators.loading.libraries import np
+from streams_orchestration.operators.tuples.watermarks import END, IDLE
 
 LEAST, GREATEST = IDLE, END
 """The range of times in ticks."""

@@ -15,9 +15,9 @@ from typing import Any
 
 from streams_orchestration.operators.event_time.steps import Steps
 from streams_orchestration.operators.keys.comparison import distinct_numbers
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.watermarks import END, IDLE
+from streams_orchestration.operators.tuples.watermarks import END, IDLE
 from streams_orchestration.operators.windows.interval_grid import Grid, IntervalGrid
 from streams_orchestration.operators.windows.pane_cells import ALL, CellRanges, PaneCells, expanded
 from streams_orchestration.operators.windows.pane_numbers import number_batch, number_schema, places_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
 from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.windows.pane_numbers import (
     Renumbered,

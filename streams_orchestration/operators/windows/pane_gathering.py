@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.key_index import hashes_of
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.windows.pane_numbers import places_of

@@ -7,8 +7,8 @@ from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
 
 from streams_orchestration.operators.event_time.steps import Steps
-from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.watermarks import END, IDLE
+from streams_orchestration.operators.loading.libraries import np
+from streams_orchestration.operators.tuples.watermarks import END, IDLE
 from streams_orchestration.operators.windows.pane_cells import CellRanges, PaneCells
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.windows.pane_cells import expanded
 
 

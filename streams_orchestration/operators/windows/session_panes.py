@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from streams_orchestration.operators.event_time.steps import Steps
 from streams_orchestration.operators.keys.comparison import distinct
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.watermarks import END, IDLE
+from streams_orchestration.operators.tuples.watermarks import END, IDLE
 from streams_orchestration.operators.windows.pane_cells import CellRanges, PaneCells
 from streams_orchestration.operators.windows.pane_numbers import number_batch, number_schema, places_of
 from streams_orchestration.operators.windows.pane_rules import (

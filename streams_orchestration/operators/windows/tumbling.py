@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from streams_orchestration.operators.keys.comparison import key_schema
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.windows.clause import Policy
 from streams_orchestration.operators.windows.deltas import comparable, restarts

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
-from streams_orchestration.operators.offset import Offsets
+from streams_orchestration.operators.contract.offset import Offsets
 from streams_orchestration.runtime.catalog.columns import Cause, Count, Default, Flag, Key, LongText, NullableJson
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.states import (

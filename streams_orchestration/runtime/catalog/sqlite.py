@@ -14,8 +14,8 @@ from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from streams_orchestration import world
-from streams_orchestration.operators.durable_files import NO_LINKS, sync_contents, sync_names
-from streams_orchestration.operators.pauses import Pauses
+from streams_orchestration.operators.clients.pauses import Pauses
+from streams_orchestration.operators.storage.durable_files import NO_LINKS, sync_contents, sync_names
 from streams_orchestration.runtime.catalog.changes import CommitListener, file_listener, notify
 from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
 from streams_orchestration.runtime.errors import (

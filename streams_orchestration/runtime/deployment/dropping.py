@@ -10,8 +10,8 @@ from sqlalchemy import Connection, delete
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.durable_files import forget_names, sync_removals, sync_trees
 from streams_orchestration.operators.references import ReferenceError
+from streams_orchestration.operators.storage.durable_files import forget_names, sync_removals, sync_trees
 from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel_application

@@ -24,8 +24,8 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, func, select
 
 from streams_orchestration.model.names import APPLICATION_NAME
-from streams_orchestration.operators.durable_files import forget_names, sync_removals
-from streams_orchestration.operators.import_path import ImplementationError, import_from
+from streams_orchestration.operators.loading.import_path import ImplementationError, import_from
+from streams_orchestration.operators.storage.durable_files import forget_names, sync_removals
 from streams_orchestration.operators.storage.local import files_below
 from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables

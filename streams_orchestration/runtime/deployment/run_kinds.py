@@ -10,9 +10,9 @@ from sqlalchemy import Connection, select, update
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.contract import Offset, SourceOperator
-from streams_orchestration.operators.implementation import import_operator, make_operator
-from streams_orchestration.operators.import_path import import_from
+from streams_orchestration.operators.contract.operator import Offset, SourceOperator
+from streams_orchestration.operators.implementations.implementation import import_operator, make_operator
+from streams_orchestration.operators.loading.import_path import import_from
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, StoredPosition, UnitRow

@@ -10,8 +10,8 @@ from sqlalchemy import select
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.contract import Offset, SourceOperator
-from streams_orchestration.operators.implementation import load
+from streams_orchestration.operators.contract.operator import Offset, SourceOperator
+from streams_orchestration.operators.implementations.implementation import load
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import StoredPosition

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from streams_orchestration import world
-from streams_orchestration.operators.import_path import import_from
+from streams_orchestration.operators.loading.import_path import import_from
 from streams_orchestration.runtime.engine.port import Engine, EngineStart
 from streams_orchestration.runtime.open_files import raise_open_files
 from streams_orchestration.runtime.secret_redaction import hide_secrets

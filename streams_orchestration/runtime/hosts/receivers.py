@@ -12,9 +12,9 @@ from typing import Any
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.backoff import PAUSES
-from streams_orchestration.operators.errors import RefusedError
-from streams_orchestration.operators.implementation import load
+from streams_orchestration.operators.clients.backoff import PAUSES
+from streams_orchestration.operators.errors.errors import RefusedError
+from streams_orchestration.operators.implementations.implementation import load
 from streams_orchestration.operators.journal.files import JournalFiles
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalSource, former_journal

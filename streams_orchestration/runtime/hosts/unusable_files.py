@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, bindparam, select
 
-from streams_orchestration.operators.pauses import Pauses
+from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.operators.libraries import import_modules
-from streams_orchestration.operators.packages import missing_package
+from streams_orchestration.operators.loading.libraries import import_modules
+from streams_orchestration.operators.loading.packages import missing_package
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.databases.address import resolve_url, shown_url
 from streams_orchestration.operators.lakes.iceberg_catalog import shown_catalog
 from streams_orchestration.operators.references import ReferenceError, resolved

@@ -12,8 +12,8 @@ from streams_orchestration.compiler.column_lineage import ColumnOrigins
 from streams_orchestration.compiler.column_uses import ColumnUse, Uses, united
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.runtime.lineage.dataset_names import DatasetName, dataset_names, names_of_place
 from streams_orchestration.runtime.lineage.reference_files import reference_files
 from streams_orchestration.runtime.storage.directories import Directories, directories_of

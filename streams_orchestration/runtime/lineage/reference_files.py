@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from streams_orchestration.compiler.implementations import implementation_name, is_standard
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.model.containers import is_mapping
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.implementations.implementation import import_operator
 
 
 class ReferenceFile(NamedTuple):

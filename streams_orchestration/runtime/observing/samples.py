@@ -17,8 +17,8 @@ from sqlalchemy import Connection, select
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.pe_streams import stream_name
 from streams_orchestration.model.secrets import HIDDEN, masked, names_secret
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.formats.texts import plain, shown
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import SegmentRow
 from streams_orchestration.runtime.errors import StreamsRuntimeError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from streams_orchestration.operators.contract.offset import Offsets
 from streams_orchestration.operators.event_time.decision import IdleDecision
-from streams_orchestration.operators.offset import Offsets
 from streams_orchestration.runtime.operator_errors import OperatorFailure
 from streams_orchestration.runtime.programs.counts import Counts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from streams_orchestration.compiler.pe_program import InputStream
-from streams_orchestration.operators.offset import Offsets
+from streams_orchestration.operators.contract.offset import Offsets
 from streams_orchestration.runtime.programs.batches import Position, Segment, StoredState
 
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from streams_orchestration import world
-from streams_orchestration.operators.external_errors import is_outside
-from streams_orchestration.operators.pauses import Pauses
+from streams_orchestration.operators.clients.pauses import Pauses
+from streams_orchestration.operators.errors.external_errors import is_outside
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage

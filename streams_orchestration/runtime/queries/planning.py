@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
-from streams_orchestration.operators.event_time.watermark import OWN
+from streams_orchestration.operators.event_time.operator_watermark import OWN
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, Segment, TaskInput
 from streams_orchestration.runtime.queries.pacing import FIRST

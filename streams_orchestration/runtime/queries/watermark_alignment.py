@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.watermarks import END, IDLE
+from streams_orchestration.operators.tuples.watermarks import END, IDLE
 from streams_orchestration.runtime.catalog.rows import StoredPosition
 
 

@@ -14,7 +14,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
 from streams_orchestration.compiler.redeployment.states import StateFacts
 from streams_orchestration.compiler.stage_results import RestartPolicy
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.state import State

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.compiler.redeployment.outcome import StateMove, StateRouting
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.watermarks import END, IDLE
+from streams_orchestration.operators.tuples.watermarks import END, IDLE
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute
 from streams_orchestration.runtime.tasks.clock_calls import goes_by_clock

@@ -12,12 +12,12 @@ from streams_orchestration import world
 from streams_orchestration.compiler.brief import plural, without_channels
 from streams_orchestration.compiler.pe_program import OperatorProgram, SplitDelivery
 from streams_orchestration.compiler.redeployment.outcome import StateMove
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.event_time.partitions import merged_clocks
 from streams_orchestration.operators.states.conversion import ConversionError, converted
 from streams_orchestration.operators.states.rescaling import PortKeys, RescaleError
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.former_channels import StateRefusedError, grouped, own_states
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute

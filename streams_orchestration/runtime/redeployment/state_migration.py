@@ -14,11 +14,11 @@ from streams_orchestration import world
 from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment, StateMove
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.offset import Offsets
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.event_time.decision import IdleDecision
-from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.operators.offset import Offsets
-from streams_orchestration.operators.watermarks import END, IDLE
+from streams_orchestration.operators.implementations.implementation import import_operator
+from streams_orchestration.operators.tuples.watermarks import END, IDLE
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
 from streams_orchestration.runtime.errors import StreamsRuntimeError

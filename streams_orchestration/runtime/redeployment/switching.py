@@ -18,8 +18,8 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.operators.event_time.watermark import OWN
-from streams_orchestration.operators.watermarks import IDLE
+from streams_orchestration.operators.event_time.operator_watermark import OWN
+from streams_orchestration.operators.tuples.watermarks import IDLE
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.chains import files_of

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.durable_files import sync_directory, sync_names
+from streams_orchestration.operators.storage.durable_files import sync_directory, sync_names
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.savepoints.manifest import (
     MANIFEST,

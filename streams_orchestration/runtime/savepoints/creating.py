@@ -14,7 +14,7 @@ from sqlalchemy import Connection, select, update
 from streams_orchestration import world
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.import_path import import_from
+from streams_orchestration.operators.loading.import_path import import_from
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog

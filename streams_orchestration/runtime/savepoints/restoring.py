@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.operators.contract import Offset, Operator, SourceOperator
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.contract.operator import Offset, Operator, SourceOperator
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.runtime.deployment.deployment import insert_application
 from streams_orchestration.runtime.deployment.dropping import drop_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication

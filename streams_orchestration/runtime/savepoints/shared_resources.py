@@ -9,8 +9,8 @@ from sqlalchemy import Connection, func, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.implementation import ImplementationError
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.implementations.implementation import ImplementationError
 from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ConnectionRow

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 
 from sqlalchemy import Connection, bindparam, select, union, update
 
-from streams_orchestration.operators.durable_files import forget_names, sync_trees
+from streams_orchestration.operators.storage.durable_files import forget_names, sync_trees
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units

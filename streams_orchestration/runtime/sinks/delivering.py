@@ -10,8 +10,8 @@ from pathlib import Path
 from sqlalchemy import select
 
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.errors import RefusedError
-from streams_orchestration.operators.implementation import load
+from streams_orchestration.operators.errors.errors import RefusedError
+from streams_orchestration.operators.implementations.implementation import load
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink, WaitingFileError
 from streams_orchestration.operators.sinks.gathering import GatheringSink

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, Select, bindparam, delete, select
 
 from streams_orchestration import world
-from streams_orchestration.operators.event_time.watermark import OWN
+from streams_orchestration.operators.event_time.operator_watermark import OWN
 from streams_orchestration.operators.sinks.gathering import SUCCESS, GatheringSink
 from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import StoredPosition

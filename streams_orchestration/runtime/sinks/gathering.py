@@ -16,9 +16,9 @@ import pyarrow as pa
 from sqlalchemy import Connection, func, insert, select, update
 
 from streams_orchestration import world
-from streams_orchestration.operators.durable_files import checksum_of
-from streams_orchestration.operators.implementation import load
+from streams_orchestration.operators.implementations.implementation import load
 from streams_orchestration.operators.sinks.gathering import GatheringSink, Roll
+from streams_orchestration.operators.storage.durable_files import checksum_of
 from streams_orchestration.operators.storage.local import files_below
 from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError, is_address
 from streams_orchestration.runtime.catalog import tables

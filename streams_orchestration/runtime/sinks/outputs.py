@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from sqlalchemy import Connection, insert
 
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.sinks.gathering import GatheringSink
 from streams_orchestration.operators.storage.port import File
 from streams_orchestration.runtime.catalog import tables

@@ -25,8 +25,8 @@ from typing import cast
 
 from sqlalchemy import Connection, bindparam, select
 
-from streams_orchestration.operators.durable_files import checksum_of, sync_directory
-from streams_orchestration.operators.external_errors import REFUSED_BY_SYSTEM
+from streams_orchestration.operators.errors.external_errors import REFUSED_BY_SYSTEM
+from streams_orchestration.operators.storage.durable_files import checksum_of, sync_directory
 from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog

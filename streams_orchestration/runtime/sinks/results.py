@@ -11,17 +11,17 @@ from urllib.parse import unquote
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
-from streams_orchestration.operators.context import OperatorContext
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.context import OperatorContext
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.partitions import NULL
 from streams_orchestration.operators.files.spl_lines import OWN_FORMATS
 from streams_orchestration.operators.formats.texts import frame_of
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.files.file_rows import source_file
 from streams_orchestration.operators.standard.files.file_sink import ending_of
 from streams_orchestration.operators.standard.files.source_parameters import FileParameters
 from streams_orchestration.operators.storage.local import files_below
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from streams_orchestration.model.visibility import Visibility
-from streams_orchestration.operators.durable_files import sync_directory
+from streams_orchestration.operators.storage.durable_files import sync_directory
 from streams_orchestration.operators.storage.local import is_same
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, case, func, select, update
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.storage.port import is_address
-from streams_orchestration.operators.watermarks import END, IDLE
+from streams_orchestration.operators.tuples.watermarks import END, IDLE
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog

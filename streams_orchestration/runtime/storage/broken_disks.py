@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from typing import NamedTuple
 
-from streams_orchestration.operators.external_errors import chain, is_outside
+from streams_orchestration.operators.errors.external_errors import chain, is_outside
 from streams_orchestration.runtime.storage.store import StoreError
 
 _ERRNOS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE, errno.ENODEV))

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from streams_orchestration import world
-from streams_orchestration.operators.durable_files import write_whole
-from streams_orchestration.operators.pauses import Pauses
+from streams_orchestration.operators.clients.pauses import Pauses
+from streams_orchestration.operators.storage.durable_files import write_whole
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import (
     Storage,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streams_orchestration import world
-from streams_orchestration.operators.durable_files import (
+from streams_orchestration.operators.storage.durable_files import (
     forget_names,
     link_or_copy,
     sync_contents,

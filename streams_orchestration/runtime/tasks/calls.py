@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from streams_orchestration.compiler.pe_program import OperatorProgram
-from streams_orchestration.operators.errors import DataError, OutsideError, RefusedError, TupleError
-from streams_orchestration.operators.external_errors import is_outside
+from streams_orchestration.operators.errors.errors import DataError, OutsideError, RefusedError, TupleError
+from streams_orchestration.operators.errors.external_errors import is_outside
 from streams_orchestration.runtime.operator_errors import OperatorError, OperatorFailure
 from streams_orchestration.runtime.tasks.instances import OperatorInstance
 from streams_orchestration.runtime.tasks.meter import Meter

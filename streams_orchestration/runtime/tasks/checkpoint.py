@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.durable_files import checksum_of
-from streams_orchestration.operators.results import check_files, check_state
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.contract.results import check_files, check_state
+from streams_orchestration.operators.storage.durable_files import checksum_of
 from streams_orchestration.runtime.programs.batches import BatchPlan, SinkFile, StoredState
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.storage.pending_files import store_waiting_file

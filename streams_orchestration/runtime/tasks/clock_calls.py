@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram, Task
-from streams_orchestration.operators.clock import ClockOperator
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.operators.import_path import ImplementationError
-from streams_orchestration.operators.results import check_nothing
+from streams_orchestration.operators.contract.clock_operator import ClockOperator
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.contract.results import check_nothing
+from streams_orchestration.operators.implementations.implementation import import_operator
+from streams_orchestration.operators.loading.import_path import ImplementationError
 from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import BatchPlan
 from streams_orchestration.runtime.tasks.calls import OperatorCalls

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.watermarks import Watermarks
+from streams_orchestration.operators.loading.libraries import np, pa
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import Watermarks
 
 
 class CollectedOutputs:

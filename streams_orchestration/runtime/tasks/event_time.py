@@ -7,15 +7,15 @@ from functools import partial
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram, Task
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, SourceOperator
+from streams_orchestration.operators.contract.operator import Operator, SourceOperator
 from streams_orchestration.operators.event_time.calling import call_between, call_singly
 from streams_orchestration.operators.event_time.decision import IdleDecision
-from streams_orchestration.operators.implementation import timer_count
+from streams_orchestration.operators.implementations.implementation import timer_count
+from streams_orchestration.operators.implementations.watermark_calls import looks_at_watermark, reach_steps
 from streams_orchestration.operators.sinks.gathering import is_marking
-from streams_orchestration.operators.watermark_calls import looks_at_watermark, reach_steps
-from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END, IDLE, Watermarks
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.tasks.calls import OperatorCalls

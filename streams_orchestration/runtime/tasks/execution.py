@@ -16,14 +16,14 @@ from streams_orchestration.compiler.pe_program import (
     SplitDelivery,
     Task,
 )
-from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Punctuation
-from streams_orchestration.operators.encoding import forget_encodings
-from streams_orchestration.operators.results import (
+from streams_orchestration.operators.contract.operator import Operator, Punctuation
+from streams_orchestration.operators.contract.results import (
     check_nothing,
     type_text,
 )
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema, required_attributes
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.encoding import forget_encodings
 from streams_orchestration.runtime.operator_errors import OperatorFailure
 from streams_orchestration.runtime.programs.batches import BatchPlan, LinkChange, Segment, TaskInput, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from streams_orchestration import world
 from streams_orchestration.model.short_texts import shortened
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.errors import TupleError
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.errors.errors import TupleError
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.operator_errors import OperatorFailure
 
 SEARCH_SECONDS = 2.0

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.context import OperatorContext, Punctuation
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.context import OperatorContext, Punctuation
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.contract.results import check_nothing
 from streams_orchestration.operators.event_time.calling import call_between
-from streams_orchestration.operators.implementation import make_operator
-from streams_orchestration.operators.results import check_nothing
+from streams_orchestration.operators.implementations.implementation import make_operator
+from streams_orchestration.operators.implementations.watermark_calls import reach_watermark
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.watermark_calls import reach_watermark
-from streams_orchestration.operators.watermarks import IDLE, Watermarks
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import IDLE, Watermarks
 from streams_orchestration.runtime.tasks.routing import nested_channels
 
 FLOORS = "@floors"

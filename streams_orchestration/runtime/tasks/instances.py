@@ -7,12 +7,12 @@ from pathlib import Path
 
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram, Task
 from streams_orchestration.model.secrets import remember_values
-from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
-from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.event_time.idleness import Idleness
-from streams_orchestration.operators.event_time.watermark import OperatorWatermark
-from streams_orchestration.operators.implementation import import_operator, make_operator
+from streams_orchestration.operators.event_time.operator_watermark import OperatorWatermark
+from streams_orchestration.operators.implementations.implementation import import_operator, make_operator
 from streams_orchestration.operators.states.state import plain_digest
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.runtime.logs import operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState
 from streams_orchestration.runtime.storage.directories import Directories

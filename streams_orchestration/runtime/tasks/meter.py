@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.background import background_cpu_ns
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.background.background import background_cpu_ns
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.transport.segments import Item

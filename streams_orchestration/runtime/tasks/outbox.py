@@ -10,8 +10,8 @@ from typing import Protocol
 import pyarrow as pa
 
 from streams_orchestration.compiler.pe_program import Direct, Exchange, PeProgram, Remote
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.storage.store import HERE

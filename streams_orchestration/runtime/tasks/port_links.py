@@ -9,7 +9,7 @@ from typing import Any
 
 from streams_orchestration.compiler.pe_program import LinksAt
 from streams_orchestration.model.subscription import check_properties, parse_subscription
-from streams_orchestration.operators.expressions import condition_of
+from streams_orchestration.operators.expressions.evaluation import condition_of
 from streams_orchestration.runtime.programs.batches import LinkChange
 from streams_orchestration.spl.application.subscriptions import subscription_text
 from streams_orchestration.spl.programs.library.spl_links import DONE, NO_PORT, WRONG

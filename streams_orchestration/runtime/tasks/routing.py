@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from streams_orchestration.compiler.pe_program import SplitDelivery
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.keys.comparison import hashable
 from streams_orchestration.operators.keys.nested import map_entries
-from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 _ROWS, _TEXTS = 1 << 16, 1 << 14
 """The number of tuples, and of texts, that are hashed at once, so that the work fits into the processor's caches."""

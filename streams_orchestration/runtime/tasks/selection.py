@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 
 from streams_orchestration.expressions.times import expected_zone
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.expressions import Expression, condition_of, evaluate
-from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.expressions.evaluation import Expression, condition_of, evaluate
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 def selected(tuples: TupleBatch, condition: str, ddl: str, time_zone: str) -> TupleBatch:

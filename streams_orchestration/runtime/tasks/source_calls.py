@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable
 
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.offset import Offsets
+from streams_orchestration.operators.contract.operator import Offset, ProducedTo, SourceOperator
+from streams_orchestration.operators.contract.results import check_available, check_pause, check_produced
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.event_time.decision import IdleDecision
-from streams_orchestration.operators.offset import Offsets
-from streams_orchestration.operators.results import check_available, check_pause, check_produced
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskInput
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 from streams_orchestration.runtime.tasks.event_time import EventTimeCalls

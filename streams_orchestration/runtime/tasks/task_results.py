@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from streams_orchestration.compiler.pe_program import Task
-from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.operators.storage.durable_files import write_whole
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.programs.codecs import result_codec
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from streams_orchestration.compiler.pe_program import Delivery, Direct, PeProgram, SplitDelivery
-from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.runtime.tasks.instances import OperatorInstance
 from streams_orchestration.runtime.tasks.meter import Meter
 

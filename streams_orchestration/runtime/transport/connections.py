@@ -25,7 +25,7 @@ from streams_orchestration.compiler.event_time.roles import exported_times, impo
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram
 from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.subscription import is_about
-from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ConnectionRow, ExportRow, ImportRow
 from streams_orchestration.runtime.programs.batches import LinkChange

@@ -13,12 +13,12 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.standard import STANDARD as STANDARD_SIGNATURES
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Punctuation, SourceOperator
-from streams_orchestration.operators.implementation import import_operator, wrong_method
+from streams_orchestration.operators.contract.operator import Operator, Punctuation, SourceOperator
+from streams_orchestration.operators.implementations.implementation import import_operator, wrong_method
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.operators.standard.refused import STREAMS_VALUES
 from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 SPEC = """\
 specVersion: 1

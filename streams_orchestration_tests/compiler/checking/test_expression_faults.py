@@ -10,10 +10,10 @@ from streams_orchestration.compiler.checking.deployable import deployable, with_
 from streams_orchestration.compiler.compilation import CompileError
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
-from streams_orchestration.operators.errors import FaultyExpressionError
-from streams_orchestration.operators.expressions import parse_expression
-from streams_orchestration.operators.faults import all_faults
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.errors.errors import FaultyExpressionError
+from streams_orchestration.operators.errors.faults import all_faults
+from streams_orchestration.operators.expressions.evaluation import parse_expression
 from streams_orchestration_tests.specs import cases
 
 FAULTS = cases("expression_faults.yaml")

@@ -10,8 +10,8 @@ from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 SPEC = """\
 specVersion: 1

@@ -1,6 +1,6 @@
 """A module that prints while it is imported."""
 
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
 
 print("loaded")
 

@@ -16,9 +16,9 @@ from nats.js import errors as jetstream_errors
 from redis import exceptions as redis_errors
 from redis._parsers.base import BaseParser
 
-from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.clients.pauses import Pauses
+from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.journal.source import JournalSource
-from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.operators.standard.systems.mqtt_source import MQTTSource
 from streams_orchestration.operators.standard.systems.nats_source import NATSSource
 from streams_orchestration.operators.standard.systems.redis_source import RedisSource

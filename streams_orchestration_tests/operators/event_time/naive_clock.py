@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streams_orchestration.operators.watermarks import IDLE
+from streams_orchestration.operators.tuples.watermarks import IDLE
 
 
 @dataclass

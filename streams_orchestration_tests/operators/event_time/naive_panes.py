@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.watermarks import END
 
 Row = tuple[Any, ...]
 Result = Callable[[Sequence[Row]], tuple[Any, ...]]

@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.event_time.access import EventTime
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.watermarks import END
 
 BERLIN = dt.timezone(dt.timedelta(hours=2))
 

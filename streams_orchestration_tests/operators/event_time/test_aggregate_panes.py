@@ -13,10 +13,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.contract.operator import Punctuation
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.operators.watermarks import END, Watermark
+from streams_orchestration.operators.tuples.watermarks import END, Watermark
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.event_time.naive_panes import NaiveIntervals, NaivePanes, NaiveSessions, Row
 from streams_orchestration_tests.operators.harness import division

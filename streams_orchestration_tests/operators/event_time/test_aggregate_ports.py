@@ -13,13 +13,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.operators.watermarks import Idle, Watermark
+from streams_orchestration.operators.tuples.watermarks import Idle, Watermark
 from streams_orchestration.operators.windows.calendar_grid import CalendarGrid
 from streams_orchestration.operators.windows.interval_grid import IntervalGrid
 from streams_orchestration_tests.examples import examples

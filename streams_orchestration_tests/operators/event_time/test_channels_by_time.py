@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.context import Punctuation
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.contract.context import Punctuation
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.flow.delay import Delay
 from streams_orchestration.operators.standard.joining.join import Join
 from streams_orchestration.operators.standard.sorting.sort import Sort

@@ -17,7 +17,7 @@ from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.event_time.idleness import MAX_CALL_GAP_SECONDS, Idleness
 from streams_orchestration.operators.event_time.partition_time import AheadGuard
 from streams_orchestration.operators.event_time.partitions import merged_clocks
-from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+from streams_orchestration.operators.tuples.watermarks import END, IDLE, Watermarks
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.event_time.naive_clock import NaiveClock
 from streams_orchestration_tests.specs import CASES

@@ -12,13 +12,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors import DataError, ResultError, TupleError
+from streams_orchestration.operators.errors.errors import DataError, ResultError, TupleError
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.implementation import timer_count
+from streams_orchestration.operators.implementations.implementation import timer_count
 from streams_orchestration.operators.standard.transformation.custom import Custom
 from streams_orchestration.operators.standard.transformation.filter import Filter
 from streams_orchestration.operators.testing import OperatorHarness, Row, same_at_any_division
-from streams_orchestration.operators.watermarks import END, Watermark
+from streams_orchestration.operators.tuples.watermarks import END, Watermark
 from streams_orchestration_tests.specs import CASES
 
 HERE = "streams_orchestration_tests.operators.custom_functions"

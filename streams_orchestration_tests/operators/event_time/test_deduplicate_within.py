@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
 from streams_orchestration.operators.standard.transformation.deduplicate_within import first_apart
 from streams_orchestration_tests.examples import examples

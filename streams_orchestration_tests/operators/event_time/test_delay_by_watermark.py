@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.context import Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.context import Punctuation
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.flow.delay import Delay
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.event_time.timed import (

@@ -9,11 +9,11 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.combined_watermark import CombinedWatermark
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.testing import OperatorHarness
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration_tests.examples import examples
 
 SCHEMA = "at bigint, k string, v bigint"

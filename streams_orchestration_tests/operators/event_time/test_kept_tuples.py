@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.contract.operator import Operator, Punctuation
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.standard.flow.delay import Delay
 from streams_orchestration.operators.standard.flow.gate import Gate
@@ -15,7 +15,7 @@ from streams_orchestration.operators.standard.flow.merge import Merge
 from streams_orchestration.operators.standard.flow.switch import Switch
 from streams_orchestration.operators.standard.sorting.sort import Sort
 from streams_orchestration.operators.testing import OperatorHarness, Row, same_at_any_division
-from streams_orchestration.operators.watermarks import END, Idle, Watermark
+from streams_orchestration.operators.tuples.watermarks import END, Idle, Watermark
 
 TUPLE = "at bigint, k string"
 HELD = EventTimeRole("at", 1000, "heldInput", 0, 0, (0,), (0,))

@@ -9,15 +9,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.files.partitions import partitioned
 from streams_orchestration.operators.standard.files.file_sink import FileSink
 from streams_orchestration.operators.standard.files.partition_deadlines import PartitionDeadlines
 from streams_orchestration.operators.standard.files.sink_parameters import FileSinkParameters
-from streams_orchestration.operators.watermarks import END, Watermarks
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END, Watermarks
 
 MINUTE = 60_000_000
 

@@ -15,10 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.model.standard import PLACES_BY_EVENT_TIME, PLACES_WATERMARKS
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.contract.function import operator
+from streams_orchestration.operators.contract.operator import Operator, Punctuation
 from streams_orchestration.operators.event_time.calling import call_between
-from streams_orchestration.operators.function import operator
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.operators.standard.conversion.format import Format
 from streams_orchestration.operators.standard.flow.replayable_start import ReplayableStart
@@ -32,7 +31,8 @@ from streams_orchestration.operators.standard.transformation.filter import Filte
 from streams_orchestration.operators.standard.transformation.functor import Functor
 from streams_orchestration.operators.standard.transformation.punctor import Punctor
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.operators.watermarks import Watermark, Watermarks
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import Watermark, Watermarks
 
 T = "n bigint"
 WITH_ROW = "n bigint, row string"

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.replay import Replay
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.operators.watermarks import IDLE, Idle, Watermark
+from streams_orchestration.operators.testing.replay import Replay
+from streams_orchestration.operators.tuples.watermarks import IDLE, Idle, Watermark
 
 ROLE = EventTimeRole("at", 1000, "manual", lag=0, minimum_gap=0, ports=(), outputs=(0,))
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.contract.operator import Punctuation
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.sorting.sort import Sort
 from streams_orchestration.operators.standard.sorting.sort_parameters import SortParameters
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.operators.watermarks import END, Idle, Watermark
+from streams_orchestration.operators.tuples.watermarks import END, Idle, Watermark
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.event_time.naive_panes import NaiveIntervals, NaivePanes, NaiveSessions
 from streams_orchestration_tests.operators.harness import division

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.sorting.sort import Sort
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.event_time.timed import (

@@ -12,9 +12,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Parameters
-from streams_orchestration.operators.errors import DataError, ResultError
+from streams_orchestration.operators.contract.operator import Operator, Parameters
+from streams_orchestration.operators.errors.errors import DataError, ResultError
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.states import timers as timers_module
 from streams_orchestration.operators.states.conversion import converted
@@ -22,7 +21,8 @@ from streams_orchestration.operators.states.rescaling import StateKeys
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.timers import DueTimers, Timers
 from streams_orchestration.operators.testing import OperatorHarness, Row, same_at_any_division
-from streams_orchestration.operators.watermarks import END, Watermark
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END, Watermark
 from streams_orchestration_tests.specs import CASES
 
 EVENT_TIME = {case["id"]: case for case in yaml.safe_load((CASES / "event_time.yaml").read_text())}

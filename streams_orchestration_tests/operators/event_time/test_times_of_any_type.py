@@ -12,11 +12,11 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.operators.watermarks import END, Watermarks
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END, Watermarks
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.event_time.naive_panes import NaiveIntervals, NaivePanes, NaiveSessions
 from streams_orchestration_tests.operators.harness import division

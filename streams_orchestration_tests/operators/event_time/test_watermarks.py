@@ -12,14 +12,14 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.combined_watermark import CombinedWatermark
 from streams_orchestration.operators.event_time.holder import Holder
+from streams_orchestration.operators.event_time.operator_watermark import OperatorWatermark
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.event_time.watermark import OperatorWatermark
-from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END, IDLE, Watermarks
 from streams_orchestration_tests.specs import CASES
 
 EVENT_TIME = {case["id"]: case for case in yaml.safe_load((CASES / "event_time.yaml").read_text())}

@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END, IDLE, Watermarks
 from streams_orchestration_tests.operators.harness import Bench, Row
 from streams_orchestration_tests.specs import CASES
 

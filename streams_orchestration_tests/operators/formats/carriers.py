@@ -11,8 +11,6 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import schema_ddl
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.messages.decoders import Decoded, MessageFormat, decode
 from streams_orchestration.operators.messages.encoders import encode
@@ -26,6 +24,8 @@ from streams_orchestration.operators.standard.network.http_sink import KINDS, Bo
 from streams_orchestration.operators.standard.systems.kafka_sink import KafkaSink
 from streams_orchestration.operators.standard.systems.sql_sink import SqlSink
 from streams_orchestration.operators.standard.systems.sql_source import SqlSource
+from streams_orchestration.operators.tuples.arrow_types import schema_ddl
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration_tests.operators.formats.tuples import AVRO, NESTED, PROTOBUF, SIMPLE, parts
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, delivery, read

@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.databases.columns import NotStorableError, check_numbers
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.json_reading import read_objects
 from streams_orchestration.operators.kafka.metadata import metadata_faults
 from streams_orchestration.operators.lakes.history import DataPart, TablePosition
@@ -28,6 +27,7 @@ from streams_orchestration.operators.serving.bodies import BodyError, messages_o
 from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration.operators.standard.joining.lookup import Lookup
 from streams_orchestration.operators.standard.systems.sql_source import SqlSource
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration_tests.operators.harness import Bench
 
 NOT_UTF8 = r"it is not UTF-8 text: byte 2 is 0xff"

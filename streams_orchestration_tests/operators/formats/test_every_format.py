@@ -13,8 +13,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import arrow_schema, arrow_type, schema_ddl
 from streams_orchestration.operators.databases.errors import DatabaseError
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema, arrow_type, schema_ddl
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.formats.carriers import CARRIERS, Carrier, as_protobuf, database
 from streams_orchestration_tests.operators.formats.tuples import (

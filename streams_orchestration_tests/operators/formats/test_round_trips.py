@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import schema_ddl
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.csv_dialect import NULL_TEXTS, CsvDialect
 from streams_orchestration.operators.formats.json_reading import read_objects
 from streams_orchestration.operators.formats.json_writing import json_objects, json_values, write_json_objects
@@ -23,6 +21,8 @@ from streams_orchestration.operators.messages.decoders import decode
 from streams_orchestration.operators.messages.encoders import encode
 from streams_orchestration.operators.standard.files.file_sink import FileSink
 from streams_orchestration.operators.standard.files.file_source import FileSource
+from streams_orchestration.operators.tuples.arrow_types import schema_ddl
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.formats.tuples import NESTED, SIMPLE, batches, shown
 from streams_orchestration_tests.operators.harness import Bench

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import arrow_schema, arrow_type, type_name
 from streams_orchestration.operators.formats.csv_dialect import NULL_TEXTS
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema, arrow_type, type_name
 
 _EDGES = st.sampled_from(
     [*NULL_TEXTS, "NaN", '"', '""', "a,b", "a;b", "\r", "\n", "\r\n", "\t", "\\", "\\N", "'", " x ", "#"]

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import RefusedError, UnknownAttributeError
-from streams_orchestration.operators.http_client import HttpAwayError
+from streams_orchestration.operators.clients.http_client import HttpAwayError
+from streams_orchestration.operators.errors.errors import RefusedError, UnknownAttributeError
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.undeliverable import file_of
 from streams_orchestration.operators.standard.network.http_sink import HttpSink, body, parts
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.http import Receiver, receiver
 

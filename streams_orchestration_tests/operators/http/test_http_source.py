@@ -18,14 +18,14 @@ import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.journal import writing
 from streams_orchestration.operators.journal.writing import Journal, JournalFullError
 from streams_orchestration.operators.serving.bodies import BodyError, messages_of
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.standard.network.http_sink import HttpSink
 from streams_orchestration.operators.standard.network.http_source import HttpSource
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.receiving import receiving, reported
 from streams_orchestration_tests.waiting import until

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.spl_binary import encoded
 from streams_orchestration.operators.journal.framing import Frames, FramingLostError, blocks_of, split_at, tuples_of
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalSource
-from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.receiving import receiving, reported
 

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.clients.pauses import Pauses
+from streams_orchestration.operators.errors.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.journal import listening
 from streams_orchestration.operators.journal.framing import Frames, Framing, FramingLostError
 from streams_orchestration.operators.journal.writing import Journal, JournalFullError
-from streams_orchestration.operators.pauses import Pauses
 from streams_orchestration.operators.standard.network import tcp_source
 from streams_orchestration.operators.standard.network.tcp_source import TCPSource
 from streams_orchestration_tests.operators.harness import Bench

@@ -12,13 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors.errors import UnknownAttributeError
 from streams_orchestration.operators.kafka import producer as producing
 from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaRefusedError
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.undeliverable import file_of
 from streams_orchestration.operators.standard.systems.kafka_sink import KafkaSink
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.kafka import PASSWORD, Broker, broker
 from streams_orchestration_tests.waiting import until

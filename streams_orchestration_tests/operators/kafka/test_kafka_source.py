@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.kafka import reader
 from streams_orchestration.operators.standard.systems.kafka_source import KafkaSource
 from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.operators.watermarks import Watermark
+from streams_orchestration.operators.tuples.watermarks import Watermark
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.kafka import PASSWORD, Broker
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
 
-from streams_orchestration.operators.contract import Offset  # noqa: E402
-from streams_orchestration.operators.errors import DataError  # noqa: E402
+from streams_orchestration.operators.contract.operator import Offset  # noqa: E402
+from streams_orchestration.operators.errors.errors import DataError  # noqa: E402
 from streams_orchestration.operators.kafka.client import KafkaAwayError  # noqa: E402
 from streams_orchestration.operators.kafka.offsets import Positions  # noqa: E402
 from streams_orchestration.operators.kafka.reader import KafkaReader  # noqa: E402

@@ -13,14 +13,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import DataError, RefusedError
+from streams_orchestration.operators.errors.errors import DataError, RefusedError
 from streams_orchestration.operators.kafka.client import KafkaRefusedError
 from streams_orchestration.operators.messages.framing import frame
 from streams_orchestration.operators.messages.registry import RegistryAwayError
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.standard.systems.kafka_sink import KafkaSink
 from streams_orchestration.operators.standard.systems.kafka_source import KafkaSource
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.jars import NotToBeHadError
 from streams_orchestration_tests.servers.kafka import Broker

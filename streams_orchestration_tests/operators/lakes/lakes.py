@@ -20,7 +20,7 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table, Transaction
 from pyiceberg.types import LongType
 
-from streams_orchestration.operators.contract import Offset
+from streams_orchestration.operators.contract.operator import Offset
 from streams_orchestration.operators.references import resolved
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.operators.durable_files import checksum_of
 from streams_orchestration.operators.lakes import data_files
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink, WaitingFileError
+from streams_orchestration.operators.storage.durable_files import checksum_of
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, Delta, deliver, delivery
 
 pytestmark = pytest.mark.filterwarnings("ignore:Iceberg scan planning")

@@ -14,7 +14,7 @@ from deltalake.schema import PrimitiveType
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.systems.delta_source import DeltaSource
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row

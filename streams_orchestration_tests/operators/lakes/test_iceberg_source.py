@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyiceberg.types import LongType
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration_tests.operators.lakes.lakes import Iceberg, numbers, read
 
 

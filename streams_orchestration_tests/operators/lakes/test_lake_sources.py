@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.contract import Offset
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Offset
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.lakes.delta_history import DeltaHistory
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.iceberg_history import IcebergHistory

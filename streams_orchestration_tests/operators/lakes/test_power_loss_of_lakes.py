@@ -30,7 +30,7 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
     disk = Disk(tmp_path / "lake", tmp_path / "copies")
     disk.root.mkdir()
     monkeypatch.setattr(os, "fsync", disk.sync)
-    monkeypatch.setattr("streams_orchestration.operators.durable_files._named", set())
+    monkeypatch.setattr("streams_orchestration.operators.storage.durable_files._named", set())
     return disk
 
 

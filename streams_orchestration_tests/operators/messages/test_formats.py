@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.messages.decoders import MessageFormat, check_decodable, decode
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration_tests.examples import examples
 
 SCHEMA = arrow_schema("n bigint, x double, s string, b boolean")

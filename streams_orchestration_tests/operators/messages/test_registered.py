@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.messages.decoders import Decoded
 from streams_orchestration.operators.messages.framing import FrameError, frame, taken_path, unframed
 from streams_orchestration.operators.messages.registered import RegisteredDecoder, RegisteredEncoder
@@ -27,6 +26,7 @@ from streams_orchestration.operators.messages.registry import (
     RegistryParameters,
     SchemaKind,
 )
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.servers.registry import SmallRegistry, small_registry
 

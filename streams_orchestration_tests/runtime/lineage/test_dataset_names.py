@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.runtime.lineage.dataset_names import dataset_names
 

@@ -15,8 +15,8 @@ from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.operators.event_time.clock import Clock
 from streams_orchestration.operators.event_time.combined_watermark import CombinedWatermark
 from streams_orchestration.operators.event_time.holder import Holder
-from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+from streams_orchestration.operators.loading.libraries import np
+from streams_orchestration.operators.tuples.watermarks import END, IDLE, Watermarks
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.observing.event_time import EventTimeInputs, event_times
 from streams_orchestration.runtime.storage.home import Home

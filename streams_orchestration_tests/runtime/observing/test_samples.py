@@ -16,8 +16,8 @@ from sqlalchemy import select, update
 
 from streams_orchestration.cli.entry import main
 from streams_orchestration.model.secrets import HIDDEN
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import SegmentRow
 from streams_orchestration.runtime.observing.samples import (

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 from streams_orchestration.compiler.redeployment.feeds import Feed
 from streams_orchestration.compiler.redeployment.outcome import RouteLevel, StateMove, StatePlace, StateRouting
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.contract.operator import Operator, Punctuation
 from streams_orchestration.operators.states.state import dump_state, load_state
 from streams_orchestration.operators.testing import OperatorHarness, Row
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.redeployment.rescaling import divided_states
 from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split
 

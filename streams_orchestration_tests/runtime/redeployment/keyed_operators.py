@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Offset, Operator, Parameters, ProducedTo, SourceOperator
-from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.contract.operator import Offset, Operator, Parameters, ProducedTo, SourceOperator
+from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import Route, StateKeys
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class Visits(Operator):

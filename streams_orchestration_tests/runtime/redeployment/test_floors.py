@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.timers import Timers
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import sink

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.model.visibility import Visibility
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Parameters
+from streams_orchestration.operators.contract.operator import Parameters
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class LetterParameters(Parameters):

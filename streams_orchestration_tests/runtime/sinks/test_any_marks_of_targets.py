@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from streams_orchestration import world
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.model.visibility import Visibility
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Parameters
+from streams_orchestration.operators.contract.operator import Parameters
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey, delivery_properties
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import OutputError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import sink

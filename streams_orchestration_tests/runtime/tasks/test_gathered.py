@@ -6,8 +6,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.watermarks import Watermarks
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import Watermarks
 from streams_orchestration.runtime.tasks.collected_outputs import CollectedOutputs
 
 SCHEMA = pa.schema([("n", pa.int64())])

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.tasks import meter as meters
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.operators.standard.files import file_sink
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.operator_errors import OperatorFailure
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.storage.home import Home

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split
 
 

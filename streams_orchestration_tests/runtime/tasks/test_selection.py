@@ -6,9 +6,9 @@ import datetime as dt
 
 import pytest
 
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.tasks.selection import selected
 
 DDL = "n int, at timestamp"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store

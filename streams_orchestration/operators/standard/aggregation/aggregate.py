@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.clock import ClockOperator
-from streams_orchestration.operators.contract import OperatorContext, Punctuation
-from streams_orchestration.operators.evaluated import Evaluated
-from streams_orchestration.operators.failed_tuples import FailureFilter
-from streams_orchestration.operators.key_columns import KeyColumns, expressions_of, names_of
+from streams_orchestration.operators.contract.clock_operator import ClockOperator
+from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
+from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.inputs.failed_tuples import FailureFilter
+from streams_orchestration.operators.inputs.key_columns import KeyColumns, expressions_of, names_of
 from streams_orchestration.operators.keys.comparison import canonical, distinct, key_batch, key_schema
-from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.aggregation.aggregate_columns import compile_aggregate
 from streams_orchestration.operators.standard.aggregation.event_time_groups import (
     EventTimeGroups,
@@ -29,6 +28,7 @@ from streams_orchestration.operators.standard.aggregation.window_results import 
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.windows.clause import ARRIVAL, Window
 from streams_orchestration.operators.windows.clock import Ticks, earliest, nanoseconds
 from streams_orchestration.operators.windows.partition_eviction import Evicted, PartitionEviction, number_keys

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from streams_orchestration.expressions.tokens import name_token
-from streams_orchestration.operators.arrow_types import fits, type_name
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import FaultyExpressionError, unknown_attribute
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import FaultyExpressionError, unknown_attribute
+from streams_orchestration.operators.errors.faults import report, reported
 from streams_orchestration.operators.event_time.clause import SessionWindow
 from streams_orchestration.operators.event_time.times import time_type
-from streams_orchestration.operators.event_time_input import LATE_PORT, check_late_port
-from streams_orchestration.operators.expressions import Expression, column_expression, note, parse_expression
-from streams_orchestration.operators.failed_tuples import REASON, check_failure_port, own_outputs
-from streams_orchestration.operators.faults import report, reported
+from streams_orchestration.operators.expressions.evaluation import Expression, column_expression, note, parse_expression
+from streams_orchestration.operators.inputs.event_time import LATE_PORT, check_late_port
+from streams_orchestration.operators.inputs.failed_tuples import REASON, check_failure_port, own_outputs
 from streams_orchestration.operators.standard.aggregation.measure import parse_measure
 from streams_orchestration.operators.standard.aggregation.number_measure import WindowCount
 from streams_orchestration.operators.standard.aggregation.pane_functions import (
@@ -28,6 +27,7 @@ from streams_orchestration.operators.standard.aggregation.parameters import (
     aggregate_window,
 )
 from streams_orchestration.operators.standard.aggregation.value_measures import Measure
+from streams_orchestration.operators.tuples.arrow_types import fits, type_name
 from streams_orchestration.operators.windows.clause import ARRIVAL, Window
 
 

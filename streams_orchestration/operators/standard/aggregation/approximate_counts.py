@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.standard.aggregation.value_functions import ORDERED
 from streams_orchestration.operators.standard.aggregation.value_measures import ValueFunction
 

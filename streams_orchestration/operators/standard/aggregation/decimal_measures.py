@@ -12,9 +12,9 @@ from decimal import Decimal
 from typing import Any
 
 from streams_orchestration.model.containers import is_list, is_mapping
-from streams_orchestration.operators.expressions import Expression
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl.expressions import SplExpression
+from streams_orchestration.operators.expressions.evaluation import Expression
+from streams_orchestration.operators.expressions.spl.expressions import SplExpression
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.aggregation.list_measures import LIST_FUNCTIONS, by_element
 from streams_orchestration.operators.standard.aggregation.streams_functions import FURTHER_FUNCTIONS, streams_measure
 from streams_orchestration.operators.standard.aggregation.value_functions import (

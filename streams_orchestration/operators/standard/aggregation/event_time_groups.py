@@ -7,15 +7,15 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.event_time.clause import CalendarWindow, IntervalWindow, SessionWindow
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.steps import NO_WATERMARK, Steps
 from streams_orchestration.operators.event_time.times import as_given_times, time_type
-from streams_orchestration.operators.event_time_input import LATE_PORT
-from streams_orchestration.operators.failed_tuples import own_outputs
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
+from streams_orchestration.operators.inputs.event_time import LATE_PORT
+from streams_orchestration.operators.inputs.failed_tuples import own_outputs
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.aggregation.firing_sender import FiringSender
 from streams_orchestration.operators.standard.aggregation.group_results import GroupResults
 from streams_orchestration.operators.standard.aggregation.pane_arrivals import PaneArrivals

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.contract.operator import Operator, Punctuation
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.watermarks import Watermarks
+from streams_orchestration.operators.loading.libraries import np, pa
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import Watermarks
 
 
 class FiringSender:

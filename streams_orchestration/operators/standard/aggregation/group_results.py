@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streams_orchestration.model.short_texts import shortened
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.expressions import Expression
-from streams_orchestration.operators.failed_tuples import FailureFilter, split_failures
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions.evaluation import Expression
+from streams_orchestration.operators.inputs.failed_tuples import FailureFilter, split_failures
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.aggregation.value_measures import Reached
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class GroupResults:

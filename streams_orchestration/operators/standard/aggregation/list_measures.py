@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.aggregation.value_functions import ANY, first_type
 from streams_orchestration.operators.standard.aggregation.value_measures import ValueFunction
 

@@ -9,12 +9,11 @@ from dataclasses import replace
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.naming import OuterCall, Part
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import is_text, type_name
-from streams_orchestration.operators.errors import FaultyExpressionError
-from streams_orchestration.operators.expressions import Expression, note, read_expression
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl.expressions import SplExpression, read_spl
-from streams_orchestration.operators.spl.text import SplText, call_of
+from streams_orchestration.operators.errors.errors import FaultyExpressionError
+from streams_orchestration.operators.expressions.evaluation import Expression, note, read_expression
+from streams_orchestration.operators.expressions.spl.expressions import SplExpression, read_spl
+from streams_orchestration.operators.expressions.spl.text import SplText, call_of
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.aggregation.approximate_counts import NAME as APPROXIMATE
 from streams_orchestration.operators.standard.aggregation.approximate_counts import approx_count_distinct
 from streams_orchestration.operators.standard.aggregation.decimal_measures import decimal_measure
@@ -42,6 +41,7 @@ from streams_orchestration.operators.standard.aggregation.value_functions import
     collect_list,
 )
 from streams_orchestration.operators.standard.aggregation.value_measures import Measure, ValueFunction, ValueMeasure
+from streams_orchestration.operators.tuples.arrow_types import is_text, type_name
 from streams_orchestration.spl.types.types import Optional
 
 _OF_NULLS = frozenset(("CollectDistinct", "CountByDistinct", "CountDistinct"))

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-from streams_orchestration.operators.evaluated import Evaluated
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.aggregation.value_measures import Reached
 from streams_orchestration.operators.windows.ranges import reduce_ranges
 

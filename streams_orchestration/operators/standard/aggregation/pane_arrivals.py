@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.steps import Steps
 from streams_orchestration.operators.event_time.times import described_tuple, times_and_nulls
-from streams_orchestration.operators.event_time_input import LATE_PORT, submit_late
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.inputs.event_time import LATE_PORT, submit_late
+from streams_orchestration.operators.loading.libraries import np, pa
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.windows.pane_rules import Panes
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from streams_orchestration.expressions.errors import ExpressionError
-from streams_orchestration.operators.errors import FaultyExpressionError
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl.text import SplText, call_of
+from streams_orchestration.operators.errors.errors import FaultyExpressionError
+from streams_orchestration.operators.expressions.spl.text import SplText, call_of
+from streams_orchestration.operators.loading.libraries import pa
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from streams_orchestration.operators.event_time.clause import (
     SessionWindow,
     parse_event_time_window,
 )
-from streams_orchestration.operators.failed_tuples import ExpressionParameters
-from streams_orchestration.operators.key_columns import KeyColumns, has_expressions
-from streams_orchestration.operators.spl.text import ExpressionText, SplText
+from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText
+from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters
+from streams_orchestration.operators.inputs.key_columns import KeyColumns, has_expressions
 from streams_orchestration.operators.standard.aggregation.streams_functions import Functions
 from streams_orchestration.operators.states.rescaling import Sharding, names_in
 from streams_orchestration.operators.windows.clause import BY_CLOCK, TimeSource, Window, check_clock, parse_window

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from streams_orchestration.operators.arrow_types import is_text
-from streams_orchestration.operators.evaluated import Evaluated
-from streams_orchestration.operators.expressions import Expression
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
+from streams_orchestration.operators.expressions.evaluation import Expression
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.aggregation.list_measures import list_function, wrapped
 from streams_orchestration.operators.standard.aggregation.number_measure import NumberMeasure
 from streams_orchestration.operators.standard.aggregation.value_functions import (
@@ -33,6 +32,7 @@ from streams_orchestration.operators.standard.aggregation.value_functions import
     same,
 )
 from streams_orchestration.operators.standard.aggregation.value_measures import Measure, ValueFunction, ValueMeasure
+from streams_orchestration.operators.tuples.arrow_types import is_text
 
 Functions = Literal["spark", "streams"]
 """The system that defines types and values of output functions."""

@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import is_text
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.aggregation.value_measures import ValueFunction
+from streams_orchestration.operators.tuples.arrow_types import is_text
 
 MAX_PRECISION = 38
 _EXACT = decimal.Context(prec=2 * MAX_PRECISION + 2, rounding=decimal.ROUND_HALF_UP)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.evaluated import Evaluated
-from streams_orchestration.operators.expressions import Expression
+from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
+from streams_orchestration.operators.expressions.evaluation import Expression
 from streams_orchestration.operators.keys.comparison import canonical, normalised
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
+from streams_orchestration.operators.tuples.arrow_types import type_name
 from streams_orchestration.operators.windows.pane_cells import Running
 
 

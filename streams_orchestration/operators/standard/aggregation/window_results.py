@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.context import Punctuation
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.contract.context import Punctuation
+from streams_orchestration.operators.contract.operator import Operator
+from streams_orchestration.operators.loading.libraries import np
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 def submit_windows(operator: Operator, result: TupleBatch, sizes: np.ndarray) -> None:

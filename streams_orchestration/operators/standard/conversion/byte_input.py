@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import check_attributes
-from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.spl.text import SplText
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import check_attributes
+from streams_orchestration.operators.expressions.evaluation import Expression, evaluate, parse_expression
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.spl.text import SplText
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 
 def bytes_read(given: str | None, parameter: str, schema: pa.Schema, context: OperatorContext) -> str | Expression:

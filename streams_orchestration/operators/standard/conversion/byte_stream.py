@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.conversion.byte_input import bytes_read, mentions_of_bytes
 from streams_orchestration.operators.states.rescaling import Sharding
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class ByteStream(Operator):

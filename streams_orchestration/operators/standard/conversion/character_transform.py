@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.assignments import Assignments
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
-from streams_orchestration.operators.errors import DataError, check_attributes
-from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.errors.errors import DataError, check_attributes
+from streams_orchestration.operators.expressions.assignments import Assignments
+from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.formats.transcoding import Transcoder
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.spl.text import ExpressionText
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class CharacterTransformParameters(Parameters):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Parameters, Punctuation
+from streams_orchestration.operators.contract.operator import Parameters, Punctuation
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.formats.compression import Compression, Compressor
-from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.standard.conversion.byte_input import parts_of_bytes
 from streams_orchestration.operators.standard.conversion.byte_stream import ByteStream
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class CompressParameters(Parameters):

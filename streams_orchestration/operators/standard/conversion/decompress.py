@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Parameters, Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Parameters, Punctuation
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.formats.compression import Compression, Decompressor
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl.text import ExpressionText
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.conversion.byte_input import parts_of_bytes
 from streams_orchestration.operators.standard.conversion.byte_stream import ByteStream
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 _CHUNK = 64 * 1024
 """The number of bytes of a submitted tuple, as in IBM Streams."""

@@ -9,22 +9,22 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.naming import is_call
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.assignments import Assignments
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.errors import DataError, check_attributes
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.errors.errors import DataError, check_attributes
+from streams_orchestration.operators.expressions.assignments import Assignments
+from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.files.spl_lines import LineWriting, binary_of
 from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.formats.spl_binary import binary_tuple, check_binary
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
-from streams_orchestration.operators.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.standard.conversion.row_format import RowFormat, message_format
 from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class FormatParameters(CsvParameters, ExpressionParameters):

@@ -7,24 +7,23 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, Punctuation
-from streams_orchestration.operators.errors import DataError, TupleError, behind
-from streams_orchestration.operators.expressions import Expression, evaluate
+from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
+from streams_orchestration.operators.errors.errors import DataError, TupleError, behind
+from streams_orchestration.operators.expressions.evaluation import Expression, evaluate
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.files.rows import FileRows
 from streams_orchestration.operators.files.spl_binary_rows import binary_rows
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS, LineStream
 from streams_orchestration.operators.formats.json_reading import BLANK
 from streams_orchestration.operators.formats.spl_binary import binary_tuple, check_binary
 from streams_orchestration.operators.formats.spl_texts import spl_tuple
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.logic.operator import LogicOperator
 from streams_orchestration.operators.logic.program import SplLogic, state_signature
 from streams_orchestration.operators.logic.source_logic import SourceLogic
-from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.messages.decoders import check_decodable, decode, without_nulls
-from streams_orchestration.operators.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.standard.conversion.byte_input import bytes_read, check_bytes, mentions_of_bytes
 from streams_orchestration.operators.standard.conversion.row_format import message_format, split_rows
 from streams_orchestration.operators.standard.files.file_rows import file_schema, made_columns, output_logic
@@ -33,6 +32,7 @@ from streams_orchestration.operators.standard.files.second_port import log_malfo
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 _PREFIX = "@logic."
 """The beginning of the names of the parts of a state with the variables of the logic."""

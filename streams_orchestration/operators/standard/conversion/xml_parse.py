@@ -7,11 +7,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from streams_orchestration.model.short_texts import shortened
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.assignments import Assignments
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
-from streams_orchestration.operators.errors import DataError, TupleError, check_attributes
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.errors.errors import DataError, TupleError, check_attributes
+from streams_orchestration.operators.expressions.assignments import Assignments
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.formats.xml_paths import (
     ParsedElement,
     XmlError,
@@ -19,11 +18,12 @@ from streams_orchestration.operators.formats.xml_paths import (
     path_finder,
     trigger_path,
 )
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl.text import ExpressionText
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class XmlParseParameters(Parameters):

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.operators.contract import Offset, OperatorContext
-from streams_orchestration.operators.durable_files import link_or_copy, sync_names, sync_removals
+from streams_orchestration.operators.contract.operator import Offset, OperatorContext
 from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration.operators.standard.files.source_parameters import FileSourceParameters
+from streams_orchestration.operators.storage.durable_files import link_or_copy, sync_names, sync_removals
 from streams_orchestration.operators.storage.port import File, is_address
 
 

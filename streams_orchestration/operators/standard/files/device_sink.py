@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Punctuation
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.spl.program_environment import PrintedLines
 from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, SinceLast, WrittenMark, check_lines, lines_of
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.spl.program_environment import PrintedLines
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.files.sink_parameters import FileSinkParameters
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class DeviceSink(Operator):

@@ -11,21 +11,27 @@ from pydantic import Field, field_validator
 
 from streams_orchestration import world
 from streams_orchestration.expressions.functions.patterns import PATTERN_ERRORS, fault_of
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.backoff import Backoff
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Offset, OperatorContext, Parameters, ProducedTo, SourceOperator
-from streams_orchestration.operators.errors import OutsideError, check_attributes
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.clients.backoff import Backoff
+from streams_orchestration.operators.contract.operator import (
+    Offset,
+    OperatorContext,
+    Parameters,
+    ProducedTo,
+    SourceOperator,
+)
+from streams_orchestration.operators.errors.errors import OutsideError, check_attributes
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.logic.program import SplLogic
 from streams_orchestration.operators.logic.source_logic import SourceLogic, over_columns, produced, without_variables
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.input_files import is_text
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import ListedFile, is_address
 from streams_orchestration.operators.storage.storages import storage_of
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 Fact = Literal["path", "name", "directory", "size", "modified"]
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from streams_orchestration import world
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import check_attributes
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import check_attributes
+from streams_orchestration.operators.expressions.spl.text import SplText
 from streams_orchestration.operators.files.source_file import SourceFile
 from streams_orchestration.operators.formats.spl_texts import check_types
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.logic.program import SplLogic
 from streams_orchestration.operators.logic.source_logic import SourceLogic, over_columns
-from streams_orchestration.operators.spl.text import SplText
 from streams_orchestration.operators.standard.files.row_reading import RowReadingParameters
 from streams_orchestration.operators.standard.files.source_parameters import FileParameters
 from streams_orchestration.operators.storage.port import File

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration import world
-from streams_orchestration.operators.arrow_types import schema_ddl
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, PendingFile, Punctuation
-from streams_orchestration.operators.errors import OutsideError, RefusedError, check_attributes
-from streams_orchestration.operators.expressions import evaluate
-from streams_orchestration.operators.external_errors import REFUSED_BY_SYSTEM
+from streams_orchestration.operators.contract.operator import OperatorContext, PendingFile, Punctuation
+from streams_orchestration.operators.errors.errors import OutsideError, RefusedError, check_attributes
+from streams_orchestration.operators.errors.external_errors import REFUSED_BY_SYSTEM
+from streams_orchestration.operators.expressions.evaluation import evaluate
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.files.part_formats import header_line, merge_files, write_file
 from streams_orchestration.operators.files.partitions import check_partitions, partitioned
 from streams_orchestration.operators.files.spl_lines import (
@@ -30,8 +29,7 @@ from streams_orchestration.operators.files.spl_lines import (
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
 from streams_orchestration.operators.formats.spl_texts import check_types
-from streams_orchestration.operators.libraries import import_modules, pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.loading.libraries import import_modules, pa
 from streams_orchestration.operators.sinks.epoch_sink import waiting_directory
 from streams_orchestration.operators.sinks.gathering import SUCCESS, GatheringSink, Roll
 from streams_orchestration.operators.standard.files.partition_deadlines import PartitionDeadlines
@@ -44,6 +42,8 @@ from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.storage.local import files_below
 from streams_orchestration.operators.storage.port import File, Storage, is_address
 from streams_orchestration.operators.storage.storages import storage_of
+from streams_orchestration.operators.tuples.arrow_types import schema_ddl
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 PENDING = "_pending"
 """The directory within a sink's directory for files that are not visible yet; readers skip names that begin with `_`.

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from streams_orchestration.operators.arrow_types import with_required
-from streams_orchestration.operators.backoff import Backoff
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.background.read_ahead import ReadAhead
+from streams_orchestration.operators.clients.backoff import Backoff
+from streams_orchestration.operators.contract.operator import Offset, OperatorContext, ProducedTo, SourceOperator
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.files.identity import (
     FileIdentity,
     FilePart,
@@ -23,10 +23,8 @@ from streams_orchestration.operators.files.identity import (
     whole_lines,
 )
 from streams_orchestration.operators.files.rows import FilePosition, FileRows
-from streams_orchestration.operators.libraries import import_modules, pa
+from streams_orchestration.operators.loading.libraries import import_modules, pa
 from streams_orchestration.operators.logic.source_logic import produced
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.read_ahead import ReadAhead
 from streams_orchestration.operators.standard.files.file_rows import (
     Delays,
     Mark,
@@ -40,6 +38,8 @@ from streams_orchestration.operators.standard.files.source_parameters import Fil
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.port import File, is_address
 from streams_orchestration.operators.storage.storages import storage_of
+from streams_orchestration.operators.tuples.arrow_types import with_required
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class FileSource(SourceOperator):

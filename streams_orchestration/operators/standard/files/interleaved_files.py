@@ -6,14 +6,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, Punctuation
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Offset, OperatorContext, ProducedTo, Punctuation
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.event_time.partition_time import NO_TIME
 from streams_orchestration.operators.event_time.times import times_and_nulls
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration.operators.standard.files.source_parameters import FileSourceParameters
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 MOST_FILES = 500
 """The most files that are open at the same time."""

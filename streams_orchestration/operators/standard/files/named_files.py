@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from streams_orchestration.operators.background import Background
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import DataError, TupleError, behind
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.background.background import Background
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import DataError, TupleError, behind
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.logic.operator import LogicOperator
-from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.standard.files.file_rows import (
     file_schema,
     made_columns,
@@ -21,6 +20,7 @@ from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.input_files import resolve_input
 from streams_orchestration.operators.storage.port import File, StorageRefusedError, is_address
 from streams_orchestration.operators.storage.storages import storage_of
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class NamedFiles(LogicOperator):

@@ -5,20 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.event_time.moments import Moments
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.steps import NO_WATERMARK
 from streams_orchestration.operators.event_time.times import time_type
-from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.expressions.evaluation import evaluate, parse_expression
+from streams_orchestration.operators.expressions.mentioned_attributes import is_over
 from streams_orchestration.operators.files.partitions import partition_values
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.mentioned_attributes import is_over
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END
 
 _MICROSECONDS = 1_000_000
 

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WrapValidator, model_validator
 
-from streams_orchestration.operators.constants import constants
-from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.expressions.constant_attributes import constants
+from streams_orchestration.operators.expressions.spl.text import text_or_program
 from streams_orchestration.operators.files.row_options import RowOptions
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.formats.spl_texts import SPL_TYPES
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl.text import text_or_program
+from streams_orchestration.operators.loading.libraries import pa
 
 LINES = ("line", "splCsv", "splTxt")
 _SUIT: dict[str, tuple[str, ...]] = {

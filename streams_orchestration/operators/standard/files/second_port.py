@@ -7,13 +7,13 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Punctuation
-from streams_orchestration.operators.errors import LOGGED
+from streams_orchestration.operators.contract.operator import Operator, Punctuation
+from streams_orchestration.operators.errors.errors import LOGGED
 from streams_orchestration.operators.files.rows import Malformed
 from streams_orchestration.operators.formats.bad_tuples import check_bad_attributes
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.storage.port import File
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 _MALFORMED = {"file": "string", "line": "bigint", "column": "string", "reason": "string", "text": "string"}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.expressions import Expression, parse_expression
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.expressions.evaluation import Expression, parse_expression
 from streams_orchestration.operators.files.partitions import divided, named_directory
 from streams_orchestration.operators.files.spl_lines import WrittenMark
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.files.sink_parameters import FileSinkParameters
 from streams_orchestration.operators.standard.files.whole_files import Items
 

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.visibility import Visibility
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.files.part_formats import SinkFormat
 from streams_orchestration.operators.files.row_options import require_single_bytes
 from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, OWN_FORMATS, LineWriting
@@ -16,7 +17,6 @@ from streams_orchestration.operators.formats.compression import Compression
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.formats.spl_texts import SPL_TYPES
 from streams_orchestration.operators.sinks.gathering import Roll
-from streams_orchestration.operators.spl.text import ExpressionText
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import check_among_results, is_address
 

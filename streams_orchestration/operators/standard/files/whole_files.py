@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from streams_orchestration.operators.context import Punctuation
+from streams_orchestration.operators.contract.context import Punctuation
 from streams_orchestration.operators.files.spl_lines import WrittenMark
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.files.sink_parameters import FileSinkParameters
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog

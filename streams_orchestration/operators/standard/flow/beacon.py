@@ -8,9 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from streams_orchestration import world
-from streams_orchestration.operators.arrow_types import arrow_type, default_value
-from streams_orchestration.operators.assignments import Assignments
-from streams_orchestration.operators.contract import (
+from streams_orchestration.operators.contract.operator import (
     Offset,
     OperatorContext,
     Parameters,
@@ -18,11 +16,13 @@ from streams_orchestration.operators.contract import (
     Punctuation,
     SourceOperator,
 )
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.expressions.assignments import Assignments
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText, call_as_name
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.logic.program import SplLogic, state_signature
 from streams_orchestration.operators.logic.source_logic import SourceLogic
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.spl.text import ExpressionText, SplText, call_as_name
+from streams_orchestration.operators.tuples.arrow_types import arrow_type, default_value
 
 COUNTER = "IterationCount()"
 """The single attribute that expressions can use. Its name looks like a call."""

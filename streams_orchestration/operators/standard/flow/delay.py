@@ -7,18 +7,18 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.contract.operator import OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.event_time.moments import Moments, between_idle, held_back, shifted
 from streams_orchestration.operators.event_time.times import times_of
-from streams_orchestration.operators.event_time_input import EventTimeInput, least_watermark
-from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.inputs.event_time import EventTimeInput, least_watermark
+from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.standard.flow.tuple_queues import TupleQueue, WaitingOperator, divided_queues
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.windows.clause import Policy
 from streams_orchestration.operators.windows.deltas import comparable
 

@@ -6,17 +6,17 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, Punctuation
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.expressions import parse_expression
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.spl.text import ExpressionText
+from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions.evaluation import parse_expression
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
+from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.flow.tuple_queues import WaitingOperator
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class GateParameters(ExpressionParameters):

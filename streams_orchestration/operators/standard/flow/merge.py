@@ -6,17 +6,17 @@ from typing import Any
 
 from pydantic import Field
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.assignments import Assignments, assignments_of_ports
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
-from streams_orchestration.operators.errors import check_attributes
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.errors.errors import check_attributes
 from streams_orchestration.operators.event_time.times import least_time
-from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.assignments import Assignments, assignments_of_ports
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.windows.clause import Policy
 
 _VALUE = "@value"

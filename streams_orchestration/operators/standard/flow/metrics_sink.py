@@ -7,19 +7,19 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.expressions import parse_expression
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.metrics import METRICS_LIMIT
-from streams_orchestration.operators.spl.text import ExpressionText
+from streams_orchestration.operators.contract.metrics import METRICS_LIMIT
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions.evaluation import parse_expression
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
+from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.states.rescaling import Route, Sharding
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 Texts = str | list[str]
 Expressions = ExpressionText | list[ExpressionText]

@@ -9,22 +9,22 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.short_texts import shortened
-from streams_orchestration.operators.arrow_types import is_text, type_name
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.expressions import parse_expression
-from streams_orchestration.operators.failed_tuples import (
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions.evaluation import parse_expression
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
+from streams_orchestration.operators.inputs.failed_tuples import (
     ExpressionParameters,
     FailureFilter,
     check_failure_port,
     own_outputs,
 )
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.spl.text import ExpressionText
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.storage.input_files import resolve_input
+from streams_orchestration.operators.tuples.arrow_types import is_text, type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 DEFAULT = "default"
 """The key in a mapping file whose ports apply to all keys not listed."""

@@ -6,14 +6,14 @@ from typing import Any
 
 from pydantic import Field
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, Punctuation
-from streams_orchestration.operators.expressions import Condition, parse_condition
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
+from streams_orchestration.operators.expressions.evaluation import Condition, parse_condition
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
+from streams_orchestration.operators.loading.libraries import compute as pc
 from streams_orchestration.operators.standard.flow.tuple_queues import WaitingOperator
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class SwitchParameters(ExpressionParameters):

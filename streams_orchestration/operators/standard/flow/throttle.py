@@ -5,10 +5,10 @@ from __future__ import annotations
 from pydantic import Field
 
 from streams_orchestration import world
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Parameters
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.contract.operator import Operator, Parameters
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 LONGEST_PAUSE = 5.0
 """The longest pause in seconds after one batch, since resets, epoch boundaries and other work wait for tasks."""

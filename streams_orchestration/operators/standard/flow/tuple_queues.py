@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.clock import ClockOperator
-from streams_orchestration.operators.contract import OperatorContext, Punctuation
+from streams_orchestration.operators.contract.clock_operator import ClockOperator
+from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
 from streams_orchestration.operators.event_time.times import least_time
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.rescaling import Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
-from streams_orchestration.operators.watermarks import Watermarks
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import Watermarks
 
 
 class TupleQueue:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from streams_orchestration.operators.assignments import Assignments, assignments_of_ports
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.evaluated import Evaluated
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.expressions.assignments import Assignments, assignments_of_ports
+from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class Union(Operator):

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from streams_orchestration.operators.assignments import Assignments
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
-from streams_orchestration.operators.faults import reported
-from streams_orchestration.operators.key_columns import KeyColumns
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.spl.text import ExpressionText
-from streams_orchestration.operators.spl.types import columns_of_ports, over_ports, variable_columns
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.faults import reported
+from streams_orchestration.operators.expressions.assignments import Assignments
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
+from streams_orchestration.operators.expressions.spl.types import columns_of_ports, over_ports, variable_columns
+from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
+from streams_orchestration.operators.inputs.key_columns import KeyColumns
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.joining.matching import MatchingOperator, MatchingParameters
 from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class BarrierParameters(MatchingParameters, ExpressionParameters):

@@ -7,26 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import default_value
-from streams_orchestration.operators.assignments import Assignments
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.clock import ClockOperator
-from streams_orchestration.operators.constants import constants
-from streams_orchestration.operators.contract import OperatorContext, Punctuation
-from streams_orchestration.operators.expressions import parse_condition
-from streams_orchestration.operators.failed_tuples import FailureFilter, check_failure_port, own_outputs
-from streams_orchestration.operators.faults import reported
-from streams_orchestration.operators.key_columns import KeyColumns, has_expressions
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.spl.types import columns_of_ports, over_ports, variable_columns
+from streams_orchestration.operators.contract.clock_operator import ClockOperator
+from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
+from streams_orchestration.operators.errors.faults import reported
+from streams_orchestration.operators.expressions.assignments import Assignments
+from streams_orchestration.operators.expressions.constant_attributes import constants
+from streams_orchestration.operators.expressions.evaluation import parse_condition
+from streams_orchestration.operators.expressions.spl.types import columns_of_ports, over_ports, variable_columns
+from streams_orchestration.operators.inputs.failed_tuples import FailureFilter, check_failure_port, own_outputs
+from streams_orchestration.operators.inputs.key_columns import KeyColumns, has_expressions
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.joining.join_by_time import TimedJoin
 from streams_orchestration.operators.standard.joining.join_parameters import SIDES, JoinParameters
 from streams_orchestration.operators.standard.joining.join_side import JoinSide, joined_schema, taken_with
 from streams_orchestration.operators.standard.joining.join_within import TimedSide
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.watermarks import Watermarks
+from streams_orchestration.operators.tuples.arrow_types import default_value
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import Watermarks
 from streams_orchestration.operators.windows.clause import ARRIVAL, Window
 from streams_orchestration.operators.windows.clock import PER_SECOND, nanoseconds
 

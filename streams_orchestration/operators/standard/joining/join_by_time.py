@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.event_time.moments import Moments, between_idle
 from streams_orchestration.operators.event_time.times import times_of
-from streams_orchestration.operators.event_time_input import (
+from streams_orchestration.operators.inputs.event_time import (
     EventTimeInput,
     least_watermark,
     refuse_different_watermarks,
 )
 from streams_orchestration.operators.keys.comparison import key_schema
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.joining.join_within import Leaving, TimedSide, divided_sides
 from streams_orchestration.operators.states.key_index import KeyIndex
 from streams_orchestration.operators.states.rescaling import PortKeys, Route
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import FEW
-from streams_orchestration.operators.watermarks import Watermarks
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import Watermarks
 
 PAIRS_AT_ONCE = 1_000_000
 """The number of candidate pairs above which a batch is paired in several steps."""

@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.errors import check_attributes
-from streams_orchestration.operators.expressions import Condition
-from streams_orchestration.operators.failed_tuples import ExpressionParameters
-from streams_orchestration.operators.key_columns import KeyColumns
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.spl.text import ExpressionText
+from streams_orchestration.operators.errors.errors import check_attributes
+from streams_orchestration.operators.expressions.evaluation import Condition
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
+from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters
+from streams_orchestration.operators.inputs.key_columns import KeyColumns
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import type_name
 from streams_orchestration.operators.windows.clause import (
     ARRIVAL,
     BY_CLOCK,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from streams_orchestration.operators.context import OperatorContext
+from streams_orchestration.operators.contract.context import OperatorContext
 from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.joining.join_parameters import SIDES
 from streams_orchestration.operators.states.key_index import KeyIndex
 from streams_orchestration.operators.states.rescaling import Route

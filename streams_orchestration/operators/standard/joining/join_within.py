@@ -9,7 +9,7 @@ from streams_orchestration.operators.event_time.moments import NEVER, Moments, s
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.times import times_of
 from streams_orchestration.operators.keys.comparison import key_batch, whole_key_batch
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.joining.join_side import known_keys
 from streams_orchestration.operators.states.key_index import KeyIndex, hashes_of
 from streams_orchestration.operators.states.rescaling import Route

@@ -9,18 +9,18 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.model.containers import listed
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
-from streams_orchestration.operators.encoding import encoded, remember
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.formats.checks import check_values
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.keys.comparison import count_keys, key_batch, key_schema, normalised
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa, pq
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa, pq
 from streams_orchestration.operators.states.key_index import KeyIndex
 from streams_orchestration.operators.storage.input_files import resolve_input
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.encoding import encoded, remember
 
 REPEATED = 4
 """If each value occurs this often on average, distinct values are looked up instead of tuples."""

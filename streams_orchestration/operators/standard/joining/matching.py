@@ -7,18 +7,18 @@ from typing import Self
 
 from pydantic import Field
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
-from streams_orchestration.operators.errors import check_attributes
-from streams_orchestration.operators.key_columns import KeyColumns, has_expressions, names_of
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.errors.errors import check_attributes
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
+from streams_orchestration.operators.inputs.key_columns import KeyColumns, has_expressions, names_of
 from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
-from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.spl.text import ExpressionText
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 _RANK = "@rank"
 """The name of the column with a waiting tuple's rank: the number of earlier tuples with its key on its port."""

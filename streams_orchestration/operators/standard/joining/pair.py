@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streams_orchestration.operators.assignments import Assignments, assignments_of_ports
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, Punctuation
-from streams_orchestration.operators.key_columns import KeyColumns
-from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
+from streams_orchestration.operators.expressions.assignments import Assignments, assignments_of_ports
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.inputs.key_columns import KeyColumns
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.joining.matching import MatchingOperator, MatchingParameters
 from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class Pair(MatchingOperator):

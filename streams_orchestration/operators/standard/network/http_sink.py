@@ -9,25 +9,25 @@ from pydantic import Field
 
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.model.visibility import Visibility
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import RefusedError, check_attributes
-from streams_orchestration.operators.formats.csv_writing import csv_header
-from streams_orchestration.operators.http_client import (
+from streams_orchestration.operators.clients.http_client import (
     HttpAwayError,
     HttpContentError,
     HttpParameters,
     HttpTarget,
     RetryAfter,
 )
-from streams_orchestration.operators.libraries import import_modules, pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import RefusedError, check_attributes
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.formats.csv_writing import csv_header
+from streams_orchestration.operators.loading.libraries import import_modules, pa
+from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.messages.decoders import PLAIN
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
-from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.sinks.undeliverable import REMEDY, OnUndeliverable, Undeliverable
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 BodyFormat = Literal["jsonl", "json", "csv"]
 KINDS: dict[BodyFormat, str] = {

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, field_validator, model_validator
 
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import RefusedError
-from streams_orchestration.operators.http_client import check_token
+from streams_orchestration.operators.clients.http_client import check_token
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.listening import Listening, shown_peer
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
-from streams_orchestration.operators.libraries import import_modules
+from streams_orchestration.operators.loading.libraries import import_modules
+from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.messages.decoders import decoded_schema
-from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.references import ReferenceError, resolved
 from streams_orchestration.operators.serving.bodies import BodyError, messages_of
 from streams_orchestration.operators.serving.endpoint import Endpoint, application

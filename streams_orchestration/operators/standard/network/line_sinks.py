@@ -8,8 +8,9 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.visibility import Visibility
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import DataError, check_attributes
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import DataError, check_attributes
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.files.spl_lines import (
     LINE_FORMATS,
     OWN_FORMATS,
@@ -20,8 +21,7 @@ from streams_orchestration.operators.files.spl_lines import (
 )
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.formats.spl_texts import SPL_TYPES, check_types
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
 
 

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.constants import constants
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions.constant_attributes import constants
 from streams_orchestration.operators.files.row_options import RowOptions, require_single_bytes
 from streams_orchestration.operators.files.rows import FilePosition
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS, row_reader, rows_of_lines
@@ -17,7 +17,7 @@ from streams_orchestration.operators.formats.spl_binary import binary_tuple, che
 from streams_orchestration.operators.formats.spl_texts import SPL_TYPES, check_types, spl_tuple
 from streams_orchestration.operators.journal.framing import Framing, Split, split_at
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.messages.decoders import Bad, Decoded, decoded_schema, reason_of_column
 from streams_orchestration.operators.standard.files.row_reading import plain_constant
 from streams_orchestration.spl.types.types import Tuple

@@ -9,15 +9,15 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.formats.compression import Compression, Compressor
-from streams_orchestration.operators.mentioned_attributes import Mentions
 from streams_orchestration.operators.serving.server_names import NAME, check_port, found, register, shown, unregister
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.standard.network.line_sinks import LineSinkParameters
 from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 TIMEOUT_SECONDS = 10.0
 """Seconds allowed for a connection, and for a receiver to take bytes."""

@@ -9,8 +9,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.compression import Compression, Decompressor
 from streams_orchestration.operators.journal.framing import Frames, Framing, FramingLostError, blocks_of, tuples_of
 from streams_orchestration.operators.journal.intake import Intake

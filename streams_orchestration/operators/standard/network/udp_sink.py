@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import RefusedError
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import RefusedError
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.serving.server_names import NAME, check_port, found, shown
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.standard.network.line_sinks import LineSinkParameters
 from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 MAX_DATAGRAM_BYTES = 65_507
 """The largest number of bytes in a datagram."""

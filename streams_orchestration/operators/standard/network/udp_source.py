@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.listening import Listening, shown_peer
 from streams_orchestration.operators.serving.server_names import NAME, check_port, register, shown, unregister

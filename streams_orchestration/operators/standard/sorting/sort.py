@@ -6,19 +6,18 @@ import heapq
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.assignments import Assignments
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.clock import ClockOperator
-from streams_orchestration.operators.contract import OperatorContext, Punctuation
-from streams_orchestration.operators.errors import unknown_attribute
-from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.contract.clock_operator import ClockOperator
+from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
+from streams_orchestration.operators.errors.errors import unknown_attribute
+from streams_orchestration.operators.errors.faults import report
 from streams_orchestration.operators.event_time.times import least_time
-from streams_orchestration.operators.event_time_input import LATE_PORT, check_late_port
-from streams_orchestration.operators.expressions import evaluate, parse_expression
-from streams_orchestration.operators.failed_tuples import FailureFilter, check_failure_port, own_outputs
-from streams_orchestration.operators.faults import report
-from streams_orchestration.operators.key_columns import (
+from streams_orchestration.operators.expressions.assignments import Assignments
+from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
+from streams_orchestration.operators.expressions.evaluation import evaluate, parse_expression
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.inputs.event_time import LATE_PORT, check_late_port
+from streams_orchestration.operators.inputs.failed_tuples import FailureFilter, check_failure_port, own_outputs
+from streams_orchestration.operators.inputs.key_columns import (
     KeyColumns,
     attributes_in,
     expressions_of,
@@ -26,9 +25,8 @@ from streams_orchestration.operators.key_columns import (
     names_of,
 )
 from streams_orchestration.operators.keys.comparison import distinct, key_batch
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.aggregation.event_time_groups import keeps_panes
 from streams_orchestration.operators.standard.sorting.sort_by_pane import PaneOrder
 from streams_orchestration.operators.standard.sorting.sort_by_time import TimeOrder
@@ -36,6 +34,8 @@ from streams_orchestration.operators.standard.sorting.sort_parameters import Ord
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.windows.clause import ARRIVAL, Window, parse_window
 from streams_orchestration.operators.windows.clock import Ticks, nanoseconds
 from streams_orchestration.operators.windows.partition_eviction import PartitionEviction, number_keys

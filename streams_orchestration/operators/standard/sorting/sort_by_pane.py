@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.event_time.steps import Steps
 from streams_orchestration.operators.event_time.times import times_of
-from streams_orchestration.operators.event_time_input import LATE_PORT, EventTimeInput, least_watermark
-from streams_orchestration.operators.failed_tuples import own_outputs
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
+from streams_orchestration.operators.inputs.event_time import LATE_PORT, EventTimeInput, least_watermark
+from streams_orchestration.operators.inputs.failed_tuples import own_outputs
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.aggregation.event_time_groups import (
     GroupsOfPanes,
     divided_panes,
@@ -23,7 +22,8 @@ from streams_orchestration.operators.standard.sorting.sort_by_time import Ranks
 from streams_orchestration.operators.states.rescaling import PortKeys, Route
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
-from streams_orchestration.operators.watermarks import Watermarks
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import Watermarks
 from streams_orchestration.operators.windows.pane_cells import PaneCells
 from streams_orchestration.operators.windows.pane_rules import Arrivals, Due
 from streams_orchestration.operators.windows.rescaling import divided_logs

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.event_time.moments import Moments, between_idle
 from streams_orchestration.operators.event_time.times import times_of
-from streams_orchestration.operators.event_time_input import LATE_PORT, EventTimeInput, least_watermark, submit_late
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.inputs.event_time import LATE_PORT, EventTimeInput, least_watermark, submit_late
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.rescaling import PortKeys, Route
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.windows.rescaling import divided_logs
 
 Ranks = Callable[["pa.RecordBatch"], "np.ndarray"]

@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.operators.event_time.clause import EventTimeOrder, parse_event_time_window
-from streams_orchestration.operators.failed_tuples import ExpressionParameters
-from streams_orchestration.operators.spl.text import ExpressionText
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
+from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters
 from streams_orchestration.operators.standard.aggregation.parameters import PaneWindow
 from streams_orchestration.operators.windows.clause import BY_CLOCK, TimeSource, check_clock, parse_window
 

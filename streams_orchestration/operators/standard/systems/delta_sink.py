@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.lakes.delta_store import DeltaParameters
 from streams_orchestration.operators.lakes.sink import LakeSink, LakeSinkParameters
 from streams_orchestration.operators.storage.port import check_among_results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.lakes.delta_store import DeltaParameters
 from streams_orchestration.operators.lakes.history import TableHistory
 from streams_orchestration.operators.lakes.source import LakeSource

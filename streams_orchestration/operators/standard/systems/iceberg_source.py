@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.lakes.history import TableHistory
 from streams_orchestration.operators.lakes.iceberg_catalog import IcebergParameters, advice_of, shown_catalog
 from streams_orchestration.operators.lakes.source import LakeSource

@@ -13,10 +13,9 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.visibility import Visibility
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import RefusedError, check_attributes
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import RefusedError, check_attributes
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.kafka.client import (
     KafkaAwayError,
@@ -26,9 +25,9 @@ from streams_orchestration.operators.kafka.client import (
 )
 from streams_orchestration.operators.kafka.producer import KafkaMessage, TransactionalProducer
 from streams_orchestration.operators.keys.comparison import normalised
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import import_modules, pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import import_modules, pa
+from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.messages.encoders import check_encodable, encode, message_texts
 from streams_orchestration.operators.messages.registered import (
     RegisteredEncoder,
@@ -39,10 +38,11 @@ from streams_orchestration.operators.messages.registered import (
     require_format,
 )
 from streams_orchestration.operators.messages.registry import Registry, RegistryParameters
-from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.sinks.undeliverable import REMEDY, OnUndeliverable, Undeliverable
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class KafkaSinkParameters(KafkaParameters, CsvParameters):

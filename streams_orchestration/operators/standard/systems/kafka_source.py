@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any
 
 from streams_orchestration import world
-from streams_orchestration.operators.backoff import Backoff
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
-from streams_orchestration.operators.durable_files import write_whole
-from streams_orchestration.operators.errors import LOGGED, DataError, check_attributes
+from streams_orchestration.operators.background.read_ahead import ReadAhead
+from streams_orchestration.operators.clients.backoff import Backoff
+from streams_orchestration.operators.contract.operator import Offset, OperatorContext, ProducedTo, SourceOperator
+from streams_orchestration.operators.errors.errors import LOGGED, DataError, check_attributes
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.formats.bad_tuples import check_bad_port
 from streams_orchestration.operators.kafka.client import KafkaRefusedError
 from streams_orchestration.operators.kafka.metadata import check_metadata, metadata_column, metadata_faults
@@ -27,8 +27,8 @@ from streams_orchestration.operators.kafka.read_result import (
 )
 from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, recreated_topics, shown
 from streams_orchestration.operators.kafka.source_parameters import BAD, KafkaSourceParameters
-from streams_orchestration.operators.libraries import import_modules, np, pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.loading.libraries import import_modules, np, pa
+from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.messages.decoders import Decoded, decode, decoded_schema, without_nulls
 from streams_orchestration.operators.messages.registered import (
     RegisteredDecoder,
@@ -37,11 +37,11 @@ from streams_orchestration.operators.messages.registered import (
     require_format,
 )
 from streams_orchestration.operators.messages.registry import Registry
-from streams_orchestration.operators.packages import require_package
-from streams_orchestration.operators.read_ahead import ReadAhead
 from streams_orchestration.operators.sinks.epoch_sink import waiting_directory
 from streams_orchestration.operators.states.rescaling import Route
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.storage.durable_files import write_whole
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 NEVER = float("-inf")
 

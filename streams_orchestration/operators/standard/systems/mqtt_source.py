@@ -16,12 +16,12 @@ from streams_orchestration.operators.brokers.address import (
     tls_error,
 )
 from streams_orchestration.operators.brokers.position import BrokerPosition
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
-from streams_orchestration.operators.libraries import import_modules
-from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.loading.libraries import import_modules
+from streams_orchestration.operators.loading.packages import require_package
 
 MAX_UNWRITTEN_MESSAGES = 10_000
 """The largest number of unwritten messages of quality of service 0. For 1 the broker's own limit applies."""

@@ -17,14 +17,14 @@ from streams_orchestration.operators.brokers.address import (
     tls_error,
 )
 from streams_orchestration.operators.brokers.position import BrokerPosition
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import RefusedError
-from streams_orchestration.operators.external_errors import status_passes
-from streams_orchestration.operators.http_client import check_token
+from streams_orchestration.operators.clients.http_client import check_token
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import RefusedError
+from streams_orchestration.operators.errors.external_errors import status_passes
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
-from streams_orchestration.operators.libraries import import_modules
-from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.loading.libraries import import_modules
+from streams_orchestration.operators.loading.packages import require_package
 
 MAX_FETCHED_MESSAGES = 500
 MOST_UNACKNOWLEDGED = 1000

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration import world
-from streams_orchestration.operators.backoff import Backoff
-from streams_orchestration.operators.contract import (
+from streams_orchestration.operators.clients.backoff import Backoff
+from streams_orchestration.operators.contract.operator import (
     Offset,
     OperatorContext,
     ProducedTo,
@@ -16,9 +16,9 @@ from streams_orchestration.operators.contract import (
 )
 from streams_orchestration.operators.databases.address import check_url, shown_url
 from streams_orchestration.operators.databases.row_tuples import RowTuples
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.libraries import import_modules, pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.loading.libraries import import_modules, pa
 from streams_orchestration.operators.standard.systems.postgres_change_source_parameters import (
     SNAPSHOT,
     PostgresChangeSourceParameters,

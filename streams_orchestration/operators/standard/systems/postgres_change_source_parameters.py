@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.contract import OperatorContext, Parameters
+from streams_orchestration.operators.contract.operator import OperatorContext, Parameters
 from streams_orchestration.operators.databases.row_tuples import OnBadTuple, check_outputs
-from streams_orchestration.operators.errors import check_attributes
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.errors.errors import check_attributes
+from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.tuples.arrow_types import type_name
 
 Kind = Literal["insert", "update", "delete", "truncate"]
 SNAPSHOT = "snapshot"

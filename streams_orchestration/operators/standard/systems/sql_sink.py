@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from streams_orchestration.model.visibility import Visibility
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, Parameters
+from streams_orchestration.operators.contract.operator import OperatorContext, Parameters
 from streams_orchestration.operators.databases.address import check_url, shown_url
-from streams_orchestration.operators.libraries import import_modules
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.loading.libraries import import_modules
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.sinks.target_columns import target_columns
 from streams_orchestration.operators.sinks.undeliverable import OnUndeliverable
 from streams_orchestration.operators.standard.refused import REFUSED
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 if TYPE_CHECKING:
     from streams_orchestration.operators.databases.table import DatabaseTable

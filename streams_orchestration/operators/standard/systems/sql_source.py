@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streams_orchestration import world
-from streams_orchestration.operators.backoff import Backoff
-from streams_orchestration.operators.contract import (
+from streams_orchestration.operators.clients.backoff import Backoff
+from streams_orchestration.operators.contract.operator import (
     Offset,
     OperatorContext,
     ProducedTo,
@@ -16,8 +16,8 @@ from streams_orchestration.operators.contract import (
 )
 from streams_orchestration.operators.databases.address import check_url, shown_url
 from streams_orchestration.operators.databases.row_tuples import RowTuples
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.standard.systems.sql_source_parameters import SqlSourceParameters, source_columns
 
 if TYPE_CHECKING:

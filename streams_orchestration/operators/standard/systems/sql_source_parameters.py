@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.contract import OperatorContext, Parameters
+from streams_orchestration.operators.contract.operator import OperatorContext, Parameters
 from streams_orchestration.operators.databases.row_tuples import check_outputs
-from streams_orchestration.operators.errors import check_attributes
+from streams_orchestration.operators.errors.errors import check_attributes
 
 
 class SqlSourceParameters(Parameters):

@@ -10,18 +10,18 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
-from streams_orchestration.operators.errors import ResultError, TupleError
-from streams_orchestration.operators.function import FunctionOperator, as_batch
-from streams_orchestration.operators.implementation import NO_WATERMARK, import_name
+from streams_orchestration.operators.contract.function import FunctionOperator, as_batch
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.contract.results import described, parts_of
+from streams_orchestration.operators.errors.errors import ResultError, TupleError
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.implementations.implementation import NO_WATERMARK, import_name
 from streams_orchestration.operators.logic.program import LogicProgram, SplLogic, state_signature
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.results import described, parts_of
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.transformation.custom_timers import CustomTimers
 from streams_orchestration.operators.standard.transformation.tuple_outputs import TupleOutputs
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 _EMPTIED = "@emptied"
 _TIMERS = "@timers"

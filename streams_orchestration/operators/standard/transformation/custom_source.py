@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from streams_orchestration import world
-from streams_orchestration.operators.contract import OperatorContext, Parameters, SourceOperator
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.contract.operator import OperatorContext, Parameters, SourceOperator
+from streams_orchestration.operators.contract.results import Offset, ProducedTo
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.logic.program import LogicProgram, SplLogic, data_error
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.results import Offset, ProducedTo
 
 if TYPE_CHECKING:
     from streams_orchestration.spl.programs.outcome import PortOutput

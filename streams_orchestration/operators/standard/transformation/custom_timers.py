@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from streams_orchestration.operators.errors import ResultError
+from streams_orchestration.operators.contract.results import described
+from streams_orchestration.operators.errors.errors import ResultError
 from streams_orchestration.operators.event_time.access import EventTime
-from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.results import described
+from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.states.timers import Timers
 
 _PLAIN = (str, int, float, type(None))

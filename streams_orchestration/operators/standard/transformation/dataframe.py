@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.frames import FrameOperator, FrameParameters, as_frames
-from streams_orchestration.operators.implementation import ImplementationError, import_name
+from streams_orchestration.operators.contract.frame_operator import FrameOperator, FrameParameters, as_frames
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.implementations.implementation import ImplementationError, import_name
 
 if TYPE_CHECKING:
     import pyspark.sql

@@ -6,23 +6,23 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from streams_orchestration.expressions.tokens import name_token
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.assignments import Assignments
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
-from streams_orchestration.operators.errors import check_attributes
-from streams_orchestration.operators.event_time_input import check_late_port
-from streams_orchestration.operators.expressions import parse_expression, unequal_to_all
-from streams_orchestration.operators.failed_tuples import FailureFilter, check_failure_port, own_outputs
-from streams_orchestration.operators.key_columns import has_expressions, plain_attribute
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Punctuation
+from streams_orchestration.operators.errors.errors import check_attributes
+from streams_orchestration.operators.expressions.assignments import Assignments
+from streams_orchestration.operators.expressions.evaluation import parse_expression, unequal_to_all
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.inputs.event_time import check_late_port
+from streams_orchestration.operators.inputs.failed_tuples import FailureFilter, check_failure_port, own_outputs
+from streams_orchestration.operators.inputs.key_columns import has_expressions, plain_attribute
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.transformation.deduplicate_parameters import DeDuplicateParameters
 from streams_orchestration.operators.standard.transformation.deduplicate_within import KeysWithin
 from streams_orchestration.operators.standard.transformation.remembered_keys import RememberedKeys
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding, names_in, renamed
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 LATE_PORT = 2
 """The output port for tuples too late to tell if they are duplicates. Failed tuples go to the last port."""

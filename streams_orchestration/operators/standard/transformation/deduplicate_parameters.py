@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.failed_tuples import ExpressionParameters
-from streams_orchestration.operators.spl.text import ExpressionText
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
+from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters
 
 
 class DeDuplicateParameters(ExpressionParameters):

@@ -5,19 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Sequence
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.event_time.moments import shifted
-from streams_orchestration.operators.event_time_input import (
+from streams_orchestration.operators.inputs.event_time import (
     EventTimeInput,
     least_watermark,
     refuse_different_watermarks,
 )
 from streams_orchestration.operators.keys.comparison import distinct
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import divide_keyed
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 _CELL, _TIME = "cell", "time"
 Keys = dict[str, "pa.Array"]

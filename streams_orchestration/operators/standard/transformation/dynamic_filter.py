@@ -6,24 +6,24 @@ from typing import Any
 
 from pydantic import Field
 
-from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.expressions import parse_expression, unequal_to_all
-from streams_orchestration.operators.failed_tuples import (
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.errors.faults import report
+from streams_orchestration.operators.expressions.evaluation import parse_expression, unequal_to_all
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
+from streams_orchestration.operators.inputs.failed_tuples import (
     ExpressionParameters,
     FailureFilter,
     check_failure_port,
     own_outputs,
 )
-from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
-from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.spl.text import ExpressionText
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 Expressions = ExpressionText | list[ExpressionText]
 _PARAMETERS = ("key", "addKey", "removeKey")

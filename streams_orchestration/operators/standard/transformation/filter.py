@@ -6,17 +6,17 @@ from typing import Any
 
 from pydantic import Field
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.evaluated import Evaluated
-from streams_orchestration.operators.expressions import Condition, parse_condition
-from streams_orchestration.operators.failed_tuples import FailureFilter, check_failure_port, own_outputs, truth
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
+from streams_orchestration.operators.expressions.evaluation import Condition, parse_condition
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.spl.text import program_of
+from streams_orchestration.operators.inputs.failed_tuples import FailureFilter, check_failure_port, own_outputs, truth
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.logic.operator import LogicOperator, LogicParameters, check_policy
 from streams_orchestration.operators.logic.program import LogicProgram
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.spl.text import program_of
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class FilterParameters(LogicParameters):

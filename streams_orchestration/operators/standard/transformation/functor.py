@@ -6,16 +6,16 @@ from typing import Any
 
 from pydantic import Field
 
-from streams_orchestration.operators.assignments import Assignments
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.expressions import Condition, parse_condition
-from streams_orchestration.operators.failed_tuples import FailureFilter, check_failure_port, own_outputs
-from streams_orchestration.operators.faults import reported
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.faults import reported
+from streams_orchestration.operators.expressions.assignments import Assignments
+from streams_orchestration.operators.expressions.evaluation import Condition, parse_condition
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText, program_of
+from streams_orchestration.operators.inputs.failed_tuples import FailureFilter, check_failure_port, own_outputs
 from streams_orchestration.operators.logic.operator import LogicOperator, LogicParameters, check_policy
 from streams_orchestration.operators.logic.program import LogicProgram
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.spl.text import ExpressionText, SplText, program_of
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class FunctorParameters(LogicParameters):

@@ -6,16 +6,16 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from streams_orchestration.operators.assignments import Assignments
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
-from streams_orchestration.operators.expressions import Condition, parse_condition
-from streams_orchestration.operators.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.mentioned_attributes import Mentions
-from streams_orchestration.operators.spl.text import ExpressionText
-from streams_orchestration.operators.watermarks import Watermarks
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Punctuation
+from streams_orchestration.operators.expressions.assignments import Assignments
+from streams_orchestration.operators.expressions.evaluation import Condition, parse_condition
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
+from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import Watermarks
 
 
 class PunctorParameters(ExpressionParameters):

@@ -7,16 +7,16 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import per_second
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.transformation.deduplicate_parameters import DeDuplicateParameters
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import divide_keyed
 from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.tuples.arrow_types import per_second
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 _PER_SECOND = 1_000_000
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, field_validator
 
-from streams_orchestration.operators.frames import FrameOperator, FrameParameters
+from streams_orchestration.operators.contract.frame_operator import FrameOperator, FrameParameters
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

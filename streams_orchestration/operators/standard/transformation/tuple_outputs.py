@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Punctuation
-from streams_orchestration.operators.errors import DataError, TupleError
-from streams_orchestration.operators.function import schema_for
+from streams_orchestration.operators.contract.function import schema_for
+from streams_orchestration.operators.contract.operator import Operator, Punctuation
+from streams_orchestration.operators.errors.errors import DataError, TupleError
+from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
 class TupleOutputs:

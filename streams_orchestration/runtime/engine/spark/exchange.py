@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.engine.spark.payload_store import HELD
 from streams_orchestration.runtime.transport.segments import Item, encode, write_item, writer_options
 

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from streams_orchestration.compiler.pe_program import PeProgram, Task
-from streams_orchestration.operators.errors import AbortedError, DataError, RefusedError
-from streams_orchestration.operators.external_errors import is_outside
+from streams_orchestration.operators.errors.errors import AbortedError, DataError, RefusedError
+from streams_orchestration.operators.errors.external_errors import is_outside
 from streams_orchestration.operators.states.state import StateError
 from streams_orchestration.runtime.engine.spark.exchange import RowSender, read_payload_once
 from streams_orchestration.runtime.engine.spark.owners import Worker

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import get_args
 
-from streams_orchestration.operators.metrics import LAG_BYTES, LAG_SECONDS, LAG_TUPLES
+from streams_orchestration.operators.contract.metrics import LAG_BYTES, LAG_SECONDS, LAG_TUPLES
 from streams_orchestration.runtime.catalog.states import (
     ApplicationState,
     HostState,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from streams_orchestration.operators.metrics import LAG_BYTES, LAG_SECONDS, LAG_TUPLES
+from streams_orchestration.operators.contract.metrics import LAG_BYTES, LAG_SECONDS, LAG_TUPLES
 from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.observing.event_time import OperatorEventTime
 from streams_orchestration.runtime.observing.exposition.family import Labels, Subject

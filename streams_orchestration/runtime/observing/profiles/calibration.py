@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from streams_orchestration.model.profile import PassageCost
-from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fit_passage_cost
 from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.storage.store import Store

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.contract.operator import Punctuation
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.engine.spark.exchange import HELD_BYTES, INLINE_BYTES, RowSender, read_payload_once
 from streams_orchestration.runtime.engine.spark.payload_store import HELD
 from streams_orchestration.runtime.transport.segments import Item, decode

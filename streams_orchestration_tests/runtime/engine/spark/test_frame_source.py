@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER
 from streams_orchestration.runtime.engine.spark.frames.descriptors import BatchRecord, FrameBatch, PortBatch
 from streams_orchestration.runtime.engine.spark.frames.reading import FEW_BYTES, FEW_ROWS

@@ -12,9 +12,9 @@ import pytest
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END, IDLE, Watermarks
 from streams_orchestration.runtime.engine.spark.frames.graph_time import WAITING, OutputMarks, QueryTime
 from streams_orchestration.runtime.engine.spark.frames.output_delays import NO_DELAY, UNKNOWN_DELAY, OutputDelay
 from streams_orchestration.runtime.engine.spark.frames.time_files import TimeFiles

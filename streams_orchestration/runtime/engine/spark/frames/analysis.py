@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.compiler.query_columns import OperatorColumns
-from streams_orchestration.operators.arrow_types import ddl_without_unsigned
-from streams_orchestration.operators.durable_files import write_whole
-from streams_orchestration.operators.import_path import import_from
+from streams_orchestration.operators.loading.import_path import import_from
+from streams_orchestration.operators.storage.durable_files import write_whole
+from streams_orchestration.operators.tuples.arrow_types import ddl_without_unsigned
 from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis, QueryRefusal
 from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
 from streams_orchestration.runtime.engine.spark.java import java_program

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.operators.storage.durable_files import write_whole
 from streams_orchestration.operators.storage.local import files_below
 from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState

@@ -16,12 +16,22 @@ from streams_orchestration.compiler.pe_program import Direct, OperatorProgram, P
 from streams_orchestration.compiler.query_columns import OperatorColumns
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import quoted
-from streams_orchestration.operators.arrow_types import arrow_schema, ddl_without_unsigned, fits, without_unsigned
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract.frame_operator import (
+    INNER_WATERMARK,
+    FrameOperator,
+    FrameParameters,
+    StaticTable,
+)
+from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.event_time.role import EventTimeRole
-from streams_orchestration.operators.frames import INNER_WATERMARK, FrameOperator, FrameParameters, StaticTable
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.storage.input_files import resolve_inputs
+from streams_orchestration.operators.tuples.arrow_types import (
+    arrow_schema,
+    ddl_without_unsigned,
+    fits,
+    without_unsigned,
+)
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER
 from streams_orchestration.runtime.engine.spark.frames.descriptors import BatchRecord
 from streams_orchestration.runtime.engine.spark.frames.origins import INPUT_ALIAS, column_origins

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.operators.storage.durable_files import write_whole
 from streams_orchestration.runtime.engine.spark.frames.output_delays import OutputDelay
 from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.queries.scratch import Scratch

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from streams_orchestration.compiler.pe_program import Delivery, Direct, OperatorProgram, PeProgram
-from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract.frame_operator import EVENT_TIME, FrameOperator
 from streams_orchestration.operators.event_time.moments import earlier
-from streams_orchestration.operators.event_time.watermark import OperatorWatermark
-from streams_orchestration.operators.frames import EVENT_TIME, FrameOperator
-from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.event_time.operator_watermark import OperatorWatermark
+from streams_orchestration.operators.implementations.implementation import import_operator
+from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.standard.sorting.sort_by_time import TimeOrder
 from streams_orchestration.operators.states.state import State, StateError
-from streams_orchestration.operators.watermarks import END, IDLE, Watermarks
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.operators.tuples.watermarks import END, IDLE, Watermarks
 from streams_orchestration.runtime.engine.spark.frames.output_delays import UNKNOWN_DELAY, OutputDelay
 from streams_orchestration.runtime.engine.spark.frames.programs import frame_parameters
 from streams_orchestration.runtime.engine.spark.frames.reading import tuples_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from streams_orchestration.operators.external_errors import is_outside
-from streams_orchestration.operators.offset import Offsets
-from streams_orchestration.operators.watermarks import END
+from streams_orchestration.operators.contract.offset import Offsets
+from streams_orchestration.operators.errors.external_errors import is_outside
+from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.engine.spark.frames.checkpoints import link_checkpoint, watermark_of
 from streams_orchestration.runtime.engine.spark.frames.descriptors import (

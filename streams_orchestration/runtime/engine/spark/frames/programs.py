@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
-from streams_orchestration.operators.frames import FrameParameters, ViewWatermark
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.contract.frame_operator import FrameParameters, ViewWatermark
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.runtime.operator_errors import OperatorError
 
 

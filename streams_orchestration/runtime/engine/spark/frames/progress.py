@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.operators.storage.durable_files import write_whole
 
 RETAINED = 20
 """Number of batches whose progress Spark keeps until the host reads it."""

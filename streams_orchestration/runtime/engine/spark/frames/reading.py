@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from streams_orchestration.operators.arrow_types import arrow_schema, batch_without_unsigned, schema_without_unsigned
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.durable_files import write_whole
-from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.storage.durable_files import write_whole
+from streams_orchestration.operators.tuples.arrow_types import (
+    arrow_schema,
+    batch_without_unsigned,
+    schema_without_unsigned,
+)
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER
 from streams_orchestration.runtime.engine.spark.frames.descriptors import READ, PortBatch, port_codec
 from streams_orchestration.runtime.programs.batches import Segment, TaskResult

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, InputPartition
 from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper  # pyright: ignore[reportPrivateUsage]
 
-from streams_orchestration.operators.arrow_types import ddl_without_unsigned
+from streams_orchestration.operators.tuples.arrow_types import ddl_without_unsigned
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER, TaskDescriptor
 
 if TYPE_CHECKING:

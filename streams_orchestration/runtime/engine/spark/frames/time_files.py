@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.states.state import State, StateError, dump_state, load_state, plain_digest
+from streams_orchestration.operators.storage.durable_files import write_whole
 from streams_orchestration.runtime.operator_errors import OperatorError
 
 _DIRECTORY = "event-time"

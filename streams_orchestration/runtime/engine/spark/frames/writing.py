@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from streams_orchestration.compiler.pe_program import Delivery, OperatorProgram, PeProgram, Remote, SplitDelivery
-from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.loading.libraries import compute as pc
+from streams_orchestration.operators.tuples.arrow_types import arrow_schema, required_attributes
+from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.engine.spark.frames.descriptors import WRITTEN
 from streams_orchestration.runtime.engine.spark.frames.graph_time import OutputMarks
 from streams_orchestration.runtime.errors import StreamsRuntimeError

@@ -1,0 +1,1 @@
+"""Attempts to reach other systems: pauses, back-off and HTTP requests."""

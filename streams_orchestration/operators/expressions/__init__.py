@@ -1,0 +1,1 @@
+"""Expressions over the attributes of a stream, in parameters of operators."""

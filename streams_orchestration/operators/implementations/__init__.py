@@ -1,0 +1,1 @@
+"""The classes of operators: found, checked, instantiated, and called for watermarks."""
