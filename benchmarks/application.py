@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from benchmarks.peers.answer import Point, steady
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 
 POLL_SECONDS = 0.1

@@ -38,7 +38,7 @@ from streams_orchestration.runtime.engine.spark.session import register_source, 
 from streams_orchestration.runtime.engine.spark.session_settings import session_settings
 from streams_orchestration.runtime.engine.spark.spark_home import lean_home, spark_home
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.settings import LIMIT, METRICS
+from streams_orchestration.runtime.settings.settings import LIMIT, METRICS
 from streams_orchestration.runtime.storage.home import Home
 
 TASKS, TUPLES = 2, 10

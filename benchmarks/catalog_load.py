@@ -30,16 +30,16 @@ from sqlalchemy import insert, select
 
 from streams_orchestration.compiler.deployment_plan import DeployedPe, Unit
 from streams_orchestration.compiler.pe_program import InputStream, OperatorProgram, PeProgram, Task
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.deployment import insert_pe, insert_unit
 from streams_orchestration.runtime.deployment.reset import begin_reset
-from streams_orchestration.runtime.errors import StaleGenerationError
+from streams_orchestration.runtime.errors.errors import StaleGenerationError
 from streams_orchestration.runtime.hosts.presence import Presence
-from streams_orchestration.runtime.processes import process_space, process_started
+from streams_orchestration.runtime.processes.processes import process_space, process_started
 from streams_orchestration.runtime.programs.batches import BatchPlan, Segment, StateFile, StoredState, TaskResult
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.planning import plan_batch

@@ -17,7 +17,7 @@ from benchmarks.harness import Row
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.console.snapshots import snapshot
-from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics, PortMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home

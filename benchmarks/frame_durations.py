@@ -40,7 +40,7 @@ from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.engine.spark.frames.composing import SETTINGS
-from streams_orchestration.runtime.settings import LIMIT
+from streams_orchestration.runtime.settings.settings import LIMIT
 from streams_orchestration.runtime.storage.home import Home
 
 BATCHES = WARM + COUNTED + 2

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.engine.spark.frames.query import FrameQuery
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.launcher import HostStart
-from streams_orchestration.runtime.processes import ProcessIdentity, identify
+from streams_orchestration.runtime.processes.processes import ProcessIdentity, identify
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.locked import deploy
 

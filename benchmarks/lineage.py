@@ -28,7 +28,7 @@ from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.lineage import progress
 from streams_orchestration.runtime.lineage.reporter import MIN_INTERVAL_SECONDS, Reporter
-from streams_orchestration.runtime.processes import process_started
+from streams_orchestration.runtime.processes.processes import process_started
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
 

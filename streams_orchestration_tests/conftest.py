@@ -170,7 +170,7 @@ def pytest_runtest_teardown() -> Iterator[None]:
     finally:
         if (secrets := sys.modules.get("streams_orchestration.model.secrets")) is not None:
             secrets._Known.secrets = ()
-        if (clock := sys.modules.get("streams_orchestration.runtime.clock")) is not None:
+        if (clock := sys.modules.get("streams_orchestration.runtime.clocks.clock")) is not None:
             clock.forget_reading()
 
 

@@ -37,21 +37,10 @@ COMPILER_LAYERS = (
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 RUNTIME_LAYERS = (
-    *(
-        "limits",
-        "errors",
-        "operator_errors",
-        "secret_redaction",
-        "log_rotation",
-        "logs",
-        "printed_lines",
-        "loop_errors",
-    ),
-    *("invariants", "clock", "forks", "open_files"),
-    *("load_adjusted_clock", "processes", "settings"),
+    *("errors", "logs", "clocks", "processes", "settings"),
     *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "lineage", "queries", "engine"),
     *("hosts", "machines", "deployment", "stepping", "redeployment", "savepoints"),
-    *("bringing_up", "reverting", "observing", "api"),
+    *("rollout", "observing", "api"),
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""
 SPL_LAYERS = {

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from compose_spec import PyCompose
 
-from streams_orchestration.runtime.settings import EngineSettings, Settings
+from streams_orchestration.runtime.settings.settings import EngineSettings, Settings
 from streams_orchestration.runtime.storage.stores import store_at
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -20,17 +20,17 @@ from streams_orchestration.console.plans import worker
 from streams_orchestration.model.secrets import HIDDEN, masked, remember, remember_environment, remember_values
 from streams_orchestration.operators.databases.address import resolve_url
 from streams_orchestration.operators.references import resolved
-from streams_orchestration.runtime import secret_redaction
-from streams_orchestration.runtime.logs import operator_logger
-from streams_orchestration.runtime.operator_errors import OperatorError, OperatorFailure
-from streams_orchestration.runtime.secret_redaction import hide_secrets
+from streams_orchestration.runtime.errors.operator_errors import OperatorError, OperatorFailure
+from streams_orchestration.runtime.logs import secret_redaction
+from streams_orchestration.runtime.logs.logs import operator_logger
+from streams_orchestration.runtime.logs.secret_redaction import hide_secrets
 
 SECRET = "planted-Secret-4711"
 ADDRESS = f"amqp://me:{SECRET}@host"
 
 PROCESS = f"""
 import logging, sys, threading, traceback
-from streams_orchestration.runtime.secret_redaction import hide_secrets
+from streams_orchestration.runtime.logs.secret_redaction import hide_secrets
 hide_secrets()
 hide_secrets()
 logging.basicConfig(format="%(message)s")
@@ -128,7 +128,7 @@ PROCESSES = (
 
 @pytest.mark.parametrize("module", PROCESSES)
 def test_each_process_hides_secrets_from_its_beginning(module: str):
-    source = (Path(secret_redaction.__file__).parents[1] / f"{module}.py").read_text()
+    source = (Path(secret_redaction.__file__).parents[2] / f"{module}.py").read_text()
     calls = [each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.Call)]
     assert {"hide_secrets", "api.hide_secrets"} & {ast.unparse(call.func) for call in calls}
 

@@ -32,7 +32,7 @@ FACE_OF_OPERATORS = f"streams_orchestration.operators.{OPERATOR_LAYERS[-1]}"
 """The package hands on names of all layers."""
 SEAMED = ("operators", "runtime")
 """Packages that reach clocks, waiting, threads and random names through `world` only, so that they can be simulated."""
-UNSEAMED = ("runtime/engine/spark/", "runtime/processes.py", "runtime/secret_redaction.py")
+UNSEAMED = ("runtime/engine/spark/", "runtime/processes/processes.py", "runtime/logs/secret_redaction.py")
 """Engines and the view of processes are replaced as a whole; the hook of failed threads is the interpreter's."""
 SYNTAX_TREES = {
     *("expressions/syntax.py", "expressions/tree.py"),

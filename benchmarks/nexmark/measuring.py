@@ -22,7 +22,7 @@ from benchmarks.peers.answer import steady
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.runtime.settings import LIMIT
+from streams_orchestration.runtime.settings.settings import LIMIT
 from streams_orchestration.runtime.storage.home import Home
 
 

@@ -30,8 +30,8 @@ from streams_orchestration.operators.tuples.arrow_types import arrow_schema, sch
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.tuples.watermarks import Idle, Watermark
 from streams_orchestration.runtime.engine.port import EngineStart
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.settings import EngineSettings
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.stepping import SteppedApplication
 from streams_orchestration.runtime.storage.home import Home
 

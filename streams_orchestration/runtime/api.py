@@ -6,7 +6,7 @@ with all imports at the top of its module.
 
 >>> from streams_orchestration.runtime import api
 >>> api.now.__module__
-'streams_orchestration.runtime.clock'
+'streams_orchestration.runtime.clocks.clock'
 """
 
 # pyright: reportUnusedImport=false
@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from streams_orchestration.runtime.bringing_up import BroughtUp, bring_up, write_wanted
     from streams_orchestration.runtime.catalog.address import read_catalog_url
     from streams_orchestration.runtime.catalog.catalog import Catalog
     from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS, SETTLE_SECONDS
     from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
     from streams_orchestration.runtime.catalog.upgrading import upgrade_catalog, upgrade_older_catalog
     from streams_orchestration.runtime.catalog.versions import is_upgradable_revision, product_revision
-    from streams_orchestration.runtime.clock import now
+    from streams_orchestration.runtime.clocks.clock import now
+    from streams_orchestration.runtime.clocks.load_adjusted_clock import LoadAdjustedClock
     from streams_orchestration.runtime.deployment.awaiting import await_engines, await_running_pes
     from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
     from streams_orchestration.runtime.deployment.query_columns import add_query_columns
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.deployment.run_kinds import RunKind, find_sources_with_input
     from streams_orchestration.runtime.deployment.silent_machines import await_silent_machines
     from streams_orchestration.runtime.engine.spark.java import require_java
-    from streams_orchestration.runtime.errors import (
+    from streams_orchestration.runtime.errors.errors import (
         CATALOG,
         CatalogError,
         CatalogUnavailableError,
@@ -62,17 +62,17 @@ if TYPE_CHECKING:
         StreamsRuntimeError,
         WaitingForMachineError,
     )
+    from streams_orchestration.runtime.errors.loop_errors import LoopErrors
     from streams_orchestration.runtime.hosts.launcher import LocalLauncher
     from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
     from streams_orchestration.runtime.hosts.start_up import describe_start_phases
-    from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
     from streams_orchestration.runtime.lineage.client import explain_missing_client
     from streams_orchestration.runtime.lineage.failure_report import report_lineage_failure
     from streams_orchestration.runtime.lineage.graph import build_lineage_graph, build_stage_lineage, find_data_format
-    from streams_orchestration.runtime.load_adjusted_clock import LoadAdjustedClock
-    from streams_orchestration.runtime.log_rotation import rotate_log
-    from streams_orchestration.runtime.logs import LogEnd, list_logs, read_log_end, read_log_ends
-    from streams_orchestration.runtime.loop_errors import LoopErrors
+    from streams_orchestration.runtime.logs.log_rotation import rotate_log
+    from streams_orchestration.runtime.logs.logs import LogEnd, list_logs, read_log_end, read_log_ends
+    from streams_orchestration.runtime.logs.printed_lines import OperatorLines, PrintedFollower, read_printed_lines
+    from streams_orchestration.runtime.logs.secret_redaction import hide_secrets
     from streams_orchestration.runtime.machines.agent import Agent, Machine
     from streams_orchestration.runtime.machines.leftovers import shares_home
     from streams_orchestration.runtime.machines.log_requests import ask_for_logs
@@ -116,15 +116,15 @@ if TYPE_CHECKING:
         observe_status,
         watch_applications,
     )
-    from streams_orchestration.runtime.open_files import raise_open_files, require_open_files
-    from streams_orchestration.runtime.printed_lines import OperatorLines, PrintedFollower, read_printed_lines
-    from streams_orchestration.runtime.processes import read_process_start
+    from streams_orchestration.runtime.processes.open_files import raise_open_files, require_open_files
+    from streams_orchestration.runtime.processes.processes import read_process_start
     from streams_orchestration.runtime.programs.spread import Share
     from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
     from streams_orchestration.runtime.redeployment.draining import describe_redeploy_under_way
     from streams_orchestration.runtime.redeployment.host_moves import drain_machine
     from streams_orchestration.runtime.redeployment.host_rescheduling import HostRescheduler
-    from streams_orchestration.runtime.reverting import (
+    from streams_orchestration.runtime.rollout.bringing_up import BroughtUp, bring_up, write_wanted
+    from streams_orchestration.runtime.rollout.reverting import (
         BY_HAND,
         RevertedPlan,
         on_trial,
@@ -138,8 +138,8 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.savepoints.manifest import Manifest, SavepointError, read_manifest
     from streams_orchestration.runtime.savepoints.restoring import RestoredApplication
     from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
-    from streams_orchestration.runtime.secret_redaction import hide_secrets
-    from streams_orchestration.runtime.settings import MASTER, MEMORY, SPARK_CONF, SettingError, Settings
+    from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT
+    from streams_orchestration.runtime.settings.settings import MASTER, MEMORY, SPARK_CONF, SettingError, Settings
     from streams_orchestration.runtime.sinks.results import read_first_rows, scan_published_rows
     from streams_orchestration.runtime.sinks.sinks import SinkStatus, route_sink
     from streams_orchestration.runtime.storage.home import SAVEPOINTS, Home

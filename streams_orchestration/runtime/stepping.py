@@ -28,7 +28,7 @@ from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, record_batches
 from streams_orchestration.runtime.engine.spark.stages import PeLevel
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
@@ -36,7 +36,7 @@ from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.planning import plan_batch
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.queries.views import read_view
-from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publishing import outstanding, publish_files

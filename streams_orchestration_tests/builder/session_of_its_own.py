@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 import streams_orchestration.builder.operators as op
 from streams_orchestration.builder import Application
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 
 
 def tried() -> list[int]:

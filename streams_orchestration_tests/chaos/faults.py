@@ -17,9 +17,9 @@ from pathlib import Path
 import psutil
 
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.settings.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.counterparts import Counterpart
 from streams_orchestration_tests.chaos.healers import without_hosts

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
 from streams_orchestration.runtime.engine.spark.query import ScratchQuery
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts import host_process
-from streams_orchestration.runtime.processes import is_alive, process_started
+from streams_orchestration.runtime.processes.processes import is_alive, process_started
 from streams_orchestration_tests.chaos.local_engine import STOP
 
 STOP_SECONDS = 2.0

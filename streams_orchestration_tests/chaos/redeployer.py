@@ -15,7 +15,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime.deployment.requests import REDEPLOY_TIMEOUT_SECONDS
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment import draining, redeploying
 from streams_orchestration.runtime.redeployment.state_migration import Carrier
 from streams_orchestration.runtime.storage.home import Home

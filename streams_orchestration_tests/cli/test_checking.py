@@ -11,7 +11,7 @@ import pytest
 from streams_orchestration.cli import main
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.errors import JavaError
+from streams_orchestration.runtime.errors.errors import JavaError
 from streams_orchestration_tests.cli.specs import COPY, TINY
 
 Capture = pytest.CaptureFixture[str]

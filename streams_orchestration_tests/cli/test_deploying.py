@@ -18,12 +18,12 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.requests import Request, StartOver
-from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StateDirectoryError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.fake_jobs import FakeJobs
 from streams_orchestration_tests.cli.made_up import pe, status, unit

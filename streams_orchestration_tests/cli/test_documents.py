@@ -12,7 +12,7 @@ import pytest
 
 from streams_orchestration.cli import deploying, foreground, main, running
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration_tests.cli.fake_jobs import FakeJobs
 from streams_orchestration_tests.cli.made_up import metrics, pe, sink, status, unit
@@ -27,7 +27,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     FakeJobs.asked = []
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
     monkeypatch.setattr(
-        "streams_orchestration.runtime.bringing_up.launch_hosts", lambda *_, **__: ()
+        "streams_orchestration.runtime.rollout.bringing_up.launch_hosts", lambda *_, **__: ()
     )  # a host would outlive the test
     for module in (deploying, running):
         monkeypatch.setattr(module, "status_document", lambda _home, current: {"application": current.application})

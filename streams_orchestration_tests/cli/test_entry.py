@@ -12,7 +12,7 @@ from streams_orchestration.cli import entry, main
 from streams_orchestration.cli.invocation import current
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.operators.loading.import_path import ImplementationError
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 
 Capture = pytest.CaptureFixture[str]
 COMMANDS = ["compile", "run", "deploy", "redeploy", "cancel", "reset", "status", "logs", "graph", "lineage", "ui"]

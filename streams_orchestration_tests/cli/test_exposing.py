@@ -20,7 +20,7 @@ from streams_orchestration.cli.interrupts import Interrupts
 from streams_orchestration.cli.metrics_export import MAX_CLIENT_CONNECTIONS, _serve, metrics
 from streams_orchestration.operators.serving.http_server import HttpServer
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
 from streams_orchestration.runtime.observing.exposition import opentelemetry
 from streams_orchestration.runtime.storage.home import Home
 

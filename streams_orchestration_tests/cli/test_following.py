@@ -14,7 +14,7 @@ from streams_orchestration.cli.following import (
     ResetsExhaustedError,
 )
 from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS, SETTLE_SECONDS
-from streams_orchestration.runtime.errors import CatalogLostError, HostLaunchError
+from streams_orchestration.runtime.errors.errors import CatalogLostError, HostLaunchError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.region_record import Tries

@@ -23,13 +23,13 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.requests import GoOn
-from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.errors.errors import HostLaunchError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration_tests.cli.made_up import pe, status, unit
@@ -136,7 +136,7 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
 ):
     loaded, order = threading.Event(), []
     monkeypatch.setattr(api, "await_engines", lambda *_: order.append(loaded.is_set()))
-    monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch_hosts", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.rollout.bringing_up.launch_hosts", lambda *_, **__: ())
     monkeypatch.setattr(Start, "_record", lambda *_: loaded.set())
     monkeypatch.setattr(api, "await_running_pes", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
     start = Start(home, Path("copy.yaml"), deployable(copy))
@@ -171,7 +171,7 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
 
     monkeypatch.setattr(foreground, "BackgroundCall", Waiting)
     monkeypatch.setattr(api, "bring_up", late)
-    monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch_hosts", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.rollout.bringing_up.launch_hosts", lambda *_, **__: ())
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running_pes", complete)
     monkeypatch.setattr(Start, "_record", lambda *_: None)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.cli.logs import follow_logs, here
-from streams_orchestration.runtime.logs import list_logs, read_log_end, read_log_ends
+from streams_orchestration.runtime.logs.logs import list_logs, read_log_end, read_log_ends
 
 
 def test_logs_are_ordered_by_number(tmp_path: Path):

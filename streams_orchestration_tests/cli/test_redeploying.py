@@ -20,9 +20,9 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.requests import Request, Revert
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.programs.stored_compilation import stored
 from streams_orchestration.runtime.redeployment import deployed_plan
@@ -206,7 +206,7 @@ def test_the_plan_before_is_shown_and_brought_back_with_its_options(
         message = "that is all"
         raise StreamsRuntimeError(message)
 
-    monkeypatch.setattr("streams_orchestration.runtime.reverting.bring_up", back)
+    monkeypatch.setattr("streams_orchestration.runtime.rollout.reverting.bring_up", back)
     monkeypatch.setattr(api, "require_java", lambda: None)
     assert main(["redeploy", str(spec), "--revert", "--drop-state", "New", "--within", "7"]) == 1
     assert asked == [((("New", 3),), Revert(("New",), within=7.0))]

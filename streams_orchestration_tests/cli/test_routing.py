@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.cli import main
-from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, source, write_rows

@@ -23,13 +23,13 @@ from streams_orchestration.orchestration import stage_assets
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog import start_lock, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import opening
-from streams_orchestration.runtime.errors import BeingStartedError, StateDirectoryError
+from streams_orchestration.runtime.errors.errors import BeingStartedError, StateDirectoryError
 from streams_orchestration.runtime.observing.compilations import read_compilation
 from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import host, metrics, pe, sink, status, unit
 from streams_orchestration_tests.cli.specs import COPY, KEYED
@@ -278,7 +278,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
-    monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch_hosts", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.rollout.bringing_up.launch_hosts", lambda *_, **__: ())
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
 

@@ -145,7 +145,7 @@ def no_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
     monkeypatch.setattr(api, "require_java", lambda: None)
-    monkeypatch.setattr("streams_orchestration.runtime.bringing_up.launch_hosts", lambda *_, **__: ())
+    monkeypatch.setattr("streams_orchestration.runtime.rollout.bringing_up.launch_hosts", lambda *_, **__: ())
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
 
 

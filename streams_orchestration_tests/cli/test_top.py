@@ -24,7 +24,7 @@ from streams_orchestration.cli.top.rows import COLUMNS, Row, TableView, rows_of
 from streams_orchestration.cli.top.screen import Screen
 from streams_orchestration.cli.top.table import once
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
 from streams_orchestration.runtime.observing.metrics import CustomMetric
 from streams_orchestration.runtime.observing.snapshots import ObservedApplication, Snapshot
 from streams_orchestration.runtime.units.failures import find_failures

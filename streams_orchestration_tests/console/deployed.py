@@ -14,9 +14,9 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.processes import process_space, process_started
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.processes.processes import process_space, process_started
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication

@@ -22,8 +22,8 @@ from streams_orchestration.console.reader import SnapshotReader, pause_after
 from streams_orchestration.operators.loading.import_path import ImplementationError
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.errors import OtherVersionError
-from streams_orchestration.runtime.settings import SAMPLES
+from streams_orchestration.runtime.errors.errors import OtherVersionError
+from streams_orchestration.runtime.settings.settings import SAMPLES
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.clients import OWN, client_of
 from streams_orchestration_tests.console.deployed import CAUSE, Deployed

@@ -13,9 +13,9 @@ from sqlalchemy import insert, update
 
 from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.model.secrets import HIDDEN
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.settings import SAMPLE_MASK, SAMPLES
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.settings.settings import SAMPLE_MASK, SAMPLES
 from streams_orchestration_tests.console.browsing import (
     AXE,
     MARKS,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.secrets import HIDDEN, hidden_in, masked, without_secrets
-from streams_orchestration.runtime.errors import StreamsRuntimeError, explained
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError, explained
 from streams_orchestration_tests.examples import examples
 
 

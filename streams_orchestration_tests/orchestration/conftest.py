@@ -18,7 +18,6 @@ from streams_orchestration.compiler.redeployment.kept_options import options_of
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.requests import (
@@ -29,10 +28,11 @@ from streams_orchestration.runtime.deployment.requests import (
     Revert,
     StartOver,
 )
-from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.observing.status_summaries import StatusSummary
+from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.unit_status import Cut

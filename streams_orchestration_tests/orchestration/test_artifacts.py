@@ -12,7 +12,7 @@ from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, StagesOutOfStepError
-from streams_orchestration.runtime.errors import StateDirectoryError
+from streams_orchestration.runtime.errors.errors import StateDirectoryError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import DEMO
 

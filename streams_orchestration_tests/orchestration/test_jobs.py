@@ -17,7 +17,7 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, StagesOutOfStepError
 from streams_orchestration.orchestration.asset_keys import own_key
 from streams_orchestration.orchestration.spec_state import observation, version_of
-from streams_orchestration.runtime.errors import (
+from streams_orchestration.runtime.errors.errors import (
     CatalogUnavailableError,
     CommitUnknownError,
     HostLaunchError,

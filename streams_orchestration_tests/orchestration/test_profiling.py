@@ -29,7 +29,7 @@ from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMi
 from streams_orchestration.orchestration.decisions import NotDecoupledError
 from streams_orchestration.orchestration.instance import settings_file
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.observing.profiles.measuring import Measurement
 from streams_orchestration.runtime.observing.profiles.outcomes import compare_with_profile, store_outcome
 from streams_orchestration.runtime.storage.home import Home

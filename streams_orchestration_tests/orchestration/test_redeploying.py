@@ -18,15 +18,21 @@ from streams_orchestration.orchestration import state_check
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.asset_keys import own_key
 from streams_orchestration.orchestration.previews import KEEPS_STATE, MAX_TABLE_ROWS, redeploy_metadata
-from streams_orchestration.runtime import api, bringing_up, reverting
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.control import cancel_application
-from streams_orchestration.runtime.errors import CatalogError, RedeployRefusedError, RevertedError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import (
+    CatalogError,
+    RedeployRefusedError,
+    RevertedError,
+    StreamsRuntimeError,
+)
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
 from streams_orchestration.runtime.redeployment.draining import describe_redeploy_under_way
+from streams_orchestration.runtime.rollout import bringing_up, reverting
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.trial import read_trial, revert
 from streams_orchestration_tests.orchestration.conftest import Runtime, step

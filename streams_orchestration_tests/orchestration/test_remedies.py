@@ -12,7 +12,7 @@ import pytest
 
 import streams_orchestration
 from streams_orchestration.orchestration.remedies import OPTIONS, in_dagster
-from streams_orchestration.runtime.errors import NotDeployableError, NothingFailedError
+from streams_orchestration.runtime.errors.errors import NotDeployableError, NothingFailedError
 from streams_orchestration_tests.orchestration.conftest import Runtime
 
 MESSAGES = {

@@ -18,7 +18,7 @@ from streams_orchestration.orchestration.reset_runs import is_recorded
 from streams_orchestration.orchestration.sensors import SENSOR, WATCH_SECONDS
 from streams_orchestration.orchestration.watching import Cursor
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors import CatalogUnavailableError, CatalogVersionError, HostLaunchError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, CatalogVersionError, HostLaunchError
 from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home

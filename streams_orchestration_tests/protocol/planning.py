@@ -6,10 +6,10 @@ import functools
 from collections.abc import Iterator
 
 from streams_orchestration.runtime.engine.spark.frames.planner import flush_before_end
-from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.programs.batches import Position, Segment
 from streams_orchestration.runtime.queries.pe_view import PeView, StreamView
 from streams_orchestration.runtime.queries.planning import plan_batch
+from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT
 from streams_orchestration_tests.protocol import watermarks
 from streams_orchestration_tests.protocol.queries import queried
 from streams_orchestration_tests.protocol.setting import Setting

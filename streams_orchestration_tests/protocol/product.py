@@ -18,7 +18,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import StaleGenerationError
+from streams_orchestration.runtime.errors.errors import StaleGenerationError
 from streams_orchestration.runtime.programs.batches import (
     BatchPlan,
     Segment,

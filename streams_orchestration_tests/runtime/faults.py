@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy.engine.default import DefaultDialect
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
 from streams_orchestration.runtime.sinks import publishing
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration_tests.postgresql import Server

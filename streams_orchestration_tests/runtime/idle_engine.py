@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 
 from streams_orchestration.runtime.engine.port import QueryStart
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.operator_errors import OperatorFailure
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
 
 
 class IdleQuery:

@@ -8,8 +8,6 @@ from unittest.mock import patch
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.runtime import bringing_up, reverting
-from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment import deployment, dropping
 from streams_orchestration.runtime.deployment.opening import open_application
@@ -21,6 +19,8 @@ from streams_orchestration.runtime.deployment.requests import (
     StartOver,
 )
 from streams_orchestration.runtime.redeployment import redeploying
+from streams_orchestration.runtime.rollout import bringing_up, reverting
+from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.savepoints import creating, restoring
 from streams_orchestration.runtime.savepoints.creating import Created
 from streams_orchestration.runtime.savepoints.restoring import RestoredApplication

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.engine.spark import stages
-from streams_orchestration.runtime.errors import OutputError, StaleGenerationError
+from streams_orchestration.runtime.errors.errors import OutputError, StaleGenerationError
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.sinks import delivering

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.deployment.run_kinds import ENDLESS
 from streams_orchestration.runtime.redeployment.deployed_plan import deployed_plan, preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import give_up_epochs
 from streams_orchestration.runtime.redeployment.redeploying import PlanChange, carry_over, switch_over
-from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.tasks.stored_states import state_files

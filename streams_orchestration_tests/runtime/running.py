@@ -15,7 +15,7 @@ from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.processes import ProcessIdentity
+from streams_orchestration.runtime.processes.processes import ProcessIdentity
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
 from streams_orchestration.runtime.units.unit_status import UnitStatus

@@ -10,7 +10,7 @@ import pytest
 ADOPTS = """\
 import ctypes, subprocess
 import psutil
-from streams_orchestration.runtime.processes import reap_adopted
+from streams_orchestration.runtime.processes.processes import reap_adopted
 
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 subprocess.run(["sh", "-c", "sleep 0.2 & sleep 0.2 &"], check=True)

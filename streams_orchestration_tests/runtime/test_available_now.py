@@ -12,7 +12,7 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.run_kinds import RunKind, find_sources_with_input
-from streams_orchestration.runtime.errors import NotDeployableError
+from streams_orchestration.runtime.errors.errors import NotDeployableError
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units import bounded_run, holding

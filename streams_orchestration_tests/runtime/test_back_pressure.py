@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import (
     compiled,

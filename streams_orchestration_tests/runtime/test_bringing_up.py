@@ -13,15 +13,15 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import recompile
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.runtime import bringing_up
-from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.requests import FromSavepoint, GoOn, Redeploy, Request, StartOver
-from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
+from streams_orchestration.runtime.errors.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.observing.compilations import read_compilation
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.rollout import bringing_up
+from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, source, totals, write_rows

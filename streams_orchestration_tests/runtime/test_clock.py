@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration import world
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.storage.home import Home
 
 HOUR = 3600.0

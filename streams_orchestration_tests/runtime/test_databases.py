@@ -13,7 +13,7 @@ import pytest
 
 from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.systems.sql_source import SqlSource
-from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publishing import outstanding
 from streams_orchestration.runtime.storage.home import Home

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.errors.errors import HostLaunchError
 from streams_orchestration.runtime.hosts.launcher import HostStart, LocalLauncher
-from streams_orchestration.runtime.settings import EngineSettings
+from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
 

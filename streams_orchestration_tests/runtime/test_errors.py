@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from streams_orchestration.runtime.errors import explained
+from streams_orchestration.runtime.errors.errors import explained
 
 
 @pytest.mark.parametrize(

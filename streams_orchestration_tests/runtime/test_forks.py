@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 SOCKETS_OF_BEFORE = """
 import os, signal, socket
-from streams_orchestration.runtime.forks import keep_from_forks, keep_sockets_from_forks
+from streams_orchestration.runtime.processes.forks import keep_from_forks, keep_sockets_from_forks
 ours, peer = socket.socketpair()
 copy, (read, write) = os.dup(ours.fileno()), os.pipe()
 keep_sockets_from_forks()

@@ -10,8 +10,8 @@ from hypothesis import given
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.deployment.control import cancel_application
-from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.transport.readers import KEPT_SEGMENTS

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.cli.logs import here
-from streams_orchestration.runtime import log_rotation
-from streams_orchestration.runtime.log_rotation import COPIED_BYTES, _collapse, rotate_log
-from streams_orchestration.runtime.logs import list_logs, operator_logger, read_log_end
+from streams_orchestration.runtime.logs import log_rotation
+from streams_orchestration.runtime.logs.log_rotation import COPIED_BYTES, _collapse, rotate_log
+from streams_orchestration.runtime.logs.logs import list_logs, operator_logger, read_log_end
 
 BLOCK = 4096
 """A log that is shorter is cut, and not collapsed, on every file system."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.runtime.logs import operator_logger, pe_logger
+from streams_orchestration.runtime.logs.logs import operator_logger, pe_logger
 
 
 def test_all_operators_of_a_pe_write_to_its_log(tmp_path: Path):

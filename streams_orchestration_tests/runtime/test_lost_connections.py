@@ -20,7 +20,7 @@ from streams_orchestration.runtime import stepping
 from streams_orchestration.runtime.catalog import outage, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import CatalogLostError
+from streams_orchestration.runtime.errors.errors import CatalogLostError
 from streams_orchestration.runtime.programs.batches import BatchPlan
 from streams_orchestration.runtime.queries import planner as reader
 from streams_orchestration.runtime.queries.views import read_view

@@ -11,8 +11,13 @@ import pytest
 
 from streams_orchestration.cli.machines import agent
 from streams_orchestration.orchestration.ui import serve
-from streams_orchestration.runtime.errors import HostLaunchError, explained
-from streams_orchestration.runtime.open_files import LEAST_FILES, WANTED_FILES, raise_open_files, require_open_files
+from streams_orchestration.runtime.errors.errors import HostLaunchError, explained
+from streams_orchestration.runtime.processes.open_files import (
+    LEAST_FILES,
+    WANTED_FILES,
+    raise_open_files,
+    require_open_files,
+)
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.servers.jars import free_port
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streams_orchestration.runtime.log_rotation import rotate_log
-from streams_orchestration.runtime.logs import operator_logger, pe_logger
-from streams_orchestration.runtime.printed_lines import OperatorLines, PrintedFollower, read_printed_lines
+from streams_orchestration.runtime.logs.log_rotation import rotate_log
+from streams_orchestration.runtime.logs.logs import operator_logger, pe_logger
+from streams_orchestration.runtime.logs.printed_lines import OperatorLines, PrintedFollower, read_printed_lines
 
 
 def write(path: Path, operator: str, *lines: str) -> None:

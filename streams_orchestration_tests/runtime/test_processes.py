@@ -8,7 +8,7 @@ import sys
 import psutil
 import pytest
 
-from streams_orchestration.runtime.processes import identify, is_alive, living, process_started
+from streams_orchestration.runtime.processes.processes import identify, is_alive, living, process_started
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the start is known by the wall clock only")

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.invariants import InvariantError
+from streams_orchestration.runtime.errors.invariants import InvariantError
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.sinks import publishing

@@ -15,9 +15,9 @@ import pytest
 from streams_orchestration.runtime.catalog.changes import Changes, CommitListener
 from streams_orchestration.runtime.engine.spark import progress_watchdog
 from streams_orchestration.runtime.engine.spark.progress_watchdog import ProgressWatchdog
+from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.hosts import storage_watch
 from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
-from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.redeployment import draining, host_rescheduling
 from streams_orchestration.runtime.sinks import publisher as publishing
 from streams_orchestration.runtime.sinks.publisher import Publisher

@@ -20,7 +20,7 @@ from streams_orchestration.operators.storage.remote import RemoteStorage
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.engine.spark import stages
-from streams_orchestration.runtime.errors import StorageSettingError
+from streams_orchestration.runtime.errors.errors import StorageSettingError
 from streams_orchestration.runtime.hosts.pes import PlacedPe
 from streams_orchestration.runtime.hosts.segments_here import GarbageHere, streams_here
 from streams_orchestration.runtime.observing.compilations import read_compilation_if_readable

@@ -13,10 +13,10 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import NotDeployableError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import NotDeployableError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.processes import process_started
-from streams_orchestration.runtime.settings import SettingError, Settings
+from streams_orchestration.runtime.processes.processes import process_started
+from streams_orchestration.runtime.settings.settings import SettingError, Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.runtime import locked

@@ -14,9 +14,9 @@ from hypothesis import given
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.examples import examples

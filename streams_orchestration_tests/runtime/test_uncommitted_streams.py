@@ -18,11 +18,11 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import Position, Segment
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.pe_view import StreamView
 from streams_orchestration.runtime.queries.planning import plan_batch
+from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.examples import examples

@@ -16,8 +16,8 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.outage import Outage
-from streams_orchestration.runtime.errors import CatalogLostError
-from streams_orchestration.runtime.processes import is_alive, kill, process_started
+from streams_orchestration.runtime.errors.errors import CatalogLostError
+from streams_orchestration.runtime.processes.processes import is_alive, kill, process_started
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.storage.stores import store_at
@@ -125,7 +125,7 @@ import sys
 from pathlib import Path
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
-from streams_orchestration.runtime.bringing_up import write_wanted
+from streams_orchestration.runtime.rollout.bringing_up import write_wanted
 from streams_orchestration.runtime.deployment.requests import GoOn
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.storage.home import Home

@@ -17,13 +17,13 @@ from pydantic_core import from_json
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import NullPool
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import catalog as catalogs
 from streams_orchestration.runtime.catalog import changes, start_lock
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS
 from streams_orchestration.runtime.catalog.changes import ANYTHING, CommitListener
 from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
 from streams_orchestration.runtime.catalog.tables import metadata
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.hosts import planner_notifier
 from streams_orchestration_tests.simulation.connections import LightConnection, Statements
 from streams_orchestration_tests.simulation.scheduler import Scheduler, Signal, SimulatedProcess

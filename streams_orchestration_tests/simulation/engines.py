@@ -12,16 +12,16 @@ from unittest.mock import patch
 
 from streams_orchestration import world
 from streams_orchestration.operators.storage import durable_files
-from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
 from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.engine.spark.query import ScratchQuery
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, requests
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts import host_process
 from streams_orchestration.runtime.hosts.launcher import HostStart, host_command
-from streams_orchestration.runtime.processes import MACHINE, ProcessIdentity, identify
+from streams_orchestration.runtime.processes.processes import MACHINE, ProcessIdentity, identify
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.queries.scratch import Scratch

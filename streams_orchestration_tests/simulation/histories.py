@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams_orchestration.runtime.catalog.chains import files_of
-from streams_orchestration.runtime.limits import AHEAD_SECONDS
+from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration_tests.simulation.catalogs import SharedFile, Tables
 from streams_orchestration_tests.simulation.scheduler import GIVEN, SimulatedProcess

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.machines import agent, standbys
 from streams_orchestration.runtime.machines.agent import Agent, Machine
 from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.redeployment.host_rescheduling import HostRescheduler
-from streams_orchestration.runtime.settings import EngineSettings
+from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.simulation.catalogs import opened
 from streams_orchestration_tests.simulation.engines import Cluster

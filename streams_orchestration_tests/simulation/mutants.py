@@ -16,14 +16,15 @@ from streams_orchestration.operators.event_time.combined_watermark import Combin
 from streams_orchestration.operators.journal.writing import Journal
 from streams_orchestration.operators.kafka.producer import TransactionalProducer
 from streams_orchestration.operators.storage import durable_files
-from streams_orchestration.runtime import clock, processes
 from streams_orchestration.runtime.catalog import start_lock
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control, host_relocation, reset
 from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.hosts.queries import Queries
 from streams_orchestration.runtime.machines import agent
 from streams_orchestration.runtime.machines.agent import Agent
+from streams_orchestration.runtime.processes import processes
 from streams_orchestration.runtime.queries import commits, views
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.redeployment import redeploying, switching

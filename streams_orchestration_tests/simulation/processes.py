@@ -11,9 +11,9 @@ from unittest.mock import patch
 
 import psutil
 
-from streams_orchestration.runtime import processes
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.hosts import heartbeat
+from streams_orchestration.runtime.processes import processes
 from streams_orchestration.runtime.storage import in_use
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 from streams_orchestration_tests.simulation.worlds import EPOCH

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.operators.storage.port import is_address
-from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import RedeployRefusedError, RevertedError, StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.simulation.disks import Disk

@@ -19,16 +19,16 @@ from sqlalchemy import select
 
 from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.runtime import clock, invariants
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import invariants
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
-from streams_orchestration.runtime.invariants import InvariantError
 from streams_orchestration.runtime.observing.status_summaries import observe_status, read_summaries
-from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.failures import LAUNCHES, find_failures
@@ -217,7 +217,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
 
         def broken(rule: str, otherwise: str) -> NoReturn:
             checks.wrong.append(f"rule {rule} does not hold: {otherwise}")
-            raise InvariantError(otherwise)
+            raise invariants.InvariantError(otherwise)
 
         stack.enter_context(patch.object(invariants, "broken", broken))
         redeploys = Redeploys(scheduler, home, disk, redeployed, checks.wrong)

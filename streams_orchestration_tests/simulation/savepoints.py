@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from streams_orchestration.compiler.checking.deployable import Deployable
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.savepoints.atomic_places import list_savepoints
 from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
 from streams_orchestration.runtime.storage.home import Home

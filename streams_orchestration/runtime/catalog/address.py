@@ -8,7 +8,7 @@ from sqlalchemy.exc import ArgumentError
 from streams_orchestration.runtime.catalog.database import Database
 from streams_orchestration.runtime.catalog.postgresql import PostgresqlDatabase
 from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
-from streams_orchestration.runtime.errors import CATALOG, CatalogPlaceError
+from streams_orchestration.runtime.errors.errors import CATALOG, CatalogPlaceError
 from streams_orchestration.runtime.storage.home import Home
 
 BUSY_SECONDS = 20.0

@@ -27,7 +27,7 @@ from streams_orchestration.runtime.catalog.versions import (
     read_version,
     write_version,
 )
-from streams_orchestration.runtime.errors import (
+from streams_orchestration.runtime.errors.errors import (
     CatalogDamagedError,
     CatalogError,
     CatalogLostError,

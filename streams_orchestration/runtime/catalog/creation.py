@@ -5,7 +5,7 @@ from __future__ import annotations
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.place_of_files import claim, installation_of, is_kept, keep_place
 from streams_orchestration.runtime.catalog.upgrading import upgrade_older_catalog
-from streams_orchestration.runtime.errors import StorageSettingError
+from streams_orchestration.runtime.errors.errors import StorageSettingError
 from streams_orchestration.runtime.storage.home import Home
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from streams_orchestration.runtime.catalog.changes import CommitListener
-from streams_orchestration.runtime.errors import CatalogError
+from streams_orchestration.runtime.errors.errors import CatalogError
 
 Mode = Literal["read", "write", "unit", "note", "create"]
 

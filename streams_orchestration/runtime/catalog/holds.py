@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, Connection, bindparam, select, update
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.clocks import clock
 
 _u = tables.unit
 _HELD = (  # made once: making a statement takes longer than running it

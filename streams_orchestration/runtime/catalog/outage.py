@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from streams_orchestration import world
 from streams_orchestration.operators.clients.pauses import Pauses
-from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
 
 Result = TypeVar("Result")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, delete, insert, select
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.errors import StorageSettingError
+from streams_orchestration.runtime.errors.errors import StorageSettingError
 from streams_orchestration.runtime.storage.store import Store
 
 OWNER = "installation"

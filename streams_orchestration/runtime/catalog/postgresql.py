@@ -14,10 +14,10 @@ from sqlalchemy import URL, Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from streams_orchestration import world
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.changes import ANYTHING, CommitListener, DescriptorListener
 from streams_orchestration.runtime.catalog.database import Database, Mode, SharedLock, reason_of
-from streams_orchestration.runtime.errors import (
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import (
     CATALOG,
     CatalogBusyError,
     CatalogError,

@@ -18,7 +18,7 @@ from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.operators.storage.durable_files import NO_LINKS, sync_contents, sync_names
 from streams_orchestration.runtime.catalog.changes import CommitListener, file_listener, notify
 from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
-from streams_orchestration.runtime.errors import (
+from streams_orchestration.runtime.errors.errors import (
     CatalogBusyError,
     CatalogDamagedError,
     CatalogError,

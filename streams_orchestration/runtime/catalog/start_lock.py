@@ -19,8 +19,8 @@ from typing import IO
 from streams_orchestration import world
 from streams_orchestration.runtime.catalog.address import database_of
 from streams_orchestration.runtime.catalog.database import SharedLock
-from streams_orchestration.runtime.errors import BeingStartedError, StateDirectoryError
-from streams_orchestration.runtime.processes import machine_name
+from streams_orchestration.runtime.errors.errors import BeingStartedError, StateDirectoryError
+from streams_orchestration.runtime.processes.processes import machine_name
 from streams_orchestration.runtime.storage.home import Home
 
 LOCK_TIMEOUT_SECONDS = 600.0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, column, select, table
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.versions import check_version, is_upgradable_revision, product_revision
-from streams_orchestration.runtime.errors import CatalogMissingError, CatalogVersionError
-from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
-from streams_orchestration.runtime.processes import is_alive
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import CatalogMissingError, CatalogVersionError
+from streams_orchestration.runtime.processes.processes import is_alive
+from streams_orchestration.runtime.settings.limits import HEARTBEAT_LIMIT
 
 _COLUMNS = ("application", "id", "pid", "process_started", "heartbeat_at", "state")
 _host = table("host", *map(column, _COLUMNS))

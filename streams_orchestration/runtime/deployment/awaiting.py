@@ -7,10 +7,10 @@ from collections.abc import Callable
 from sqlalchemy import select
 
 from streams_orchestration import world
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, WaitingForMachineError
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, WaitingForMachineError
 from streams_orchestration.runtime.units.failures import FailedAgainError, find_failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import UnitsStatus

@@ -14,17 +14,17 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, CursorResult, select, update
 
 from streams_orchestration import world
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes
 from streams_orchestration.runtime.hosts.pes import has_queries, require_references
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
-from streams_orchestration.runtime.processes import kill, process_space
-from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.processes.processes import kill, process_space
+from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.host_requirements import read_requirements

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select, update
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.awaiting import await_status
 from streams_orchestration.runtime.deployment.claims import Chosen, choose_missing, start_claimed
-from streams_orchestration.runtime.errors import CommitUnknownError
+from streams_orchestration.runtime.errors.errors import CommitUnknownError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, LocalLauncher
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.lineage.failure_report import report_lineage_failure
-from streams_orchestration.runtime.processes import is_here, kill
+from streams_orchestration.runtime.processes.processes import is_here, kill
 from streams_orchestration.runtime.sinks.completing import remove_empty
 from streams_orchestration.runtime.units.controller import advance, mark_taken_up
 from streams_orchestration.runtime.units.failures import find_failures

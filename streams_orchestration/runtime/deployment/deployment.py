@@ -13,9 +13,9 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
 from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.dropping import drop_application, refuse_left_files, refuse_running
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import add_query_columns
@@ -30,7 +30,7 @@ from streams_orchestration.runtime.programs.stored_compilation import (
     require_same,
     stored,
 )
-from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
 from streams_orchestration.runtime.transport.connections import connect, declare
 from streams_orchestration.runtime.units.host_requirements import stored_requirements

@@ -16,7 +16,7 @@ from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
-from streams_orchestration.runtime.errors import NotDeployableError
+from streams_orchestration.runtime.errors.errors import NotDeployableError
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home, data_of
 from streams_orchestration.runtime.transport.connections import disconnect

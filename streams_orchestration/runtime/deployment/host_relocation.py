@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, desc, select
 
 from streams_orchestration.compiler.brief import plural
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.catalog.states import EventKind
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, kind_of_disk, read_failed

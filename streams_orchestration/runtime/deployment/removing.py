@@ -34,7 +34,7 @@ from streams_orchestration.runtime.catalog.place_of_files import is_kept
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.dropping import delete_rows, published_files, remove_published
-from streams_orchestration.runtime.errors import NotDeployableError, OtherVersionError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import NotDeployableError, OtherVersionError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.sinks.completing import pending_directories
 from streams_orchestration.runtime.storage.home import Home, data_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 
 REDEPLOY_TIMEOUT_SECONDS = 120.0
 """Default seconds for the changed units to reach their cuts, and then to complete an epoch of the new plan."""

@@ -11,17 +11,17 @@ from sqlalchemy import select, update
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.model.names import nearest
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.deployment.host_relocation import leave_machines
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
-from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.machines.register import registered
-from streams_orchestration.runtime.processes import is_here, kill
+from streams_orchestration.runtime.processes.processes import is_here, kill
+from streams_orchestration.runtime.settings.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files

@@ -13,10 +13,10 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.contract.operator import Offset, SourceOperator
 from streams_orchestration.operators.implementations.implementation import import_operator, make_operator
 from streams_orchestration.operators.loading.import_path import import_from
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, StoredPosition, UnitRow
-from streams_orchestration.runtime.errors import NotDeployableError
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import NotDeployableError
 from streams_orchestration.runtime.hosts.pes import deployed_pes, read_program
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home

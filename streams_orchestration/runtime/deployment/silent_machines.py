@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from streams_orchestration import world
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import MachineRow
-from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT, LEASE_SECONDS
 from streams_orchestration.runtime.machines.register import registered
+from streams_orchestration.runtime.settings.limits import HEARTBEAT_LIMIT, LEASE_SECONDS
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import open_catalog, read_units
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus

@@ -13,11 +13,11 @@ from typing import Protocol
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.limits import SOURCE_LIMIT
-from streams_orchestration.runtime.operator_errors import OperatorFailure
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
-from streams_orchestration.runtime.settings import EngineSettings
+from streams_orchestration.runtime.settings.limits import SOURCE_LIMIT
+from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.storage.home import Home
 

@@ -15,7 +15,7 @@ from streams_orchestration.operators.implementations.implementation import load
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import StoredPosition
-from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
 

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 from streams_orchestration import world
-from streams_orchestration.runtime.processes import kill, process_started, thread_runs
+from streams_orchestration.runtime.processes.processes import kill, process_started, thread_runs
 
 log = logging.getLogger("streams.hangs")
 

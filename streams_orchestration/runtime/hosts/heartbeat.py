@@ -9,10 +9,10 @@ import psutil
 
 from streams_orchestration import world
 from streams_orchestration.runtime.engine.port import Engine
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.hangs import EnginePing, HungTasks
 from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostError
-from streams_orchestration.runtime.processes import ProcessIdentity, is_alive, kill, process_started
+from streams_orchestration.runtime.processes.processes import ProcessIdentity, is_alive, kill, process_started
 
 STALL_SECONDS = 10.0
 """Seconds after which a stopped process is killed. Its tasks are then run again elsewhere."""

@@ -13,14 +13,15 @@ from collections.abc import Collection
 from sqlalchemy import bindparam, select
 
 from streams_orchestration import world
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
 from streams_orchestration.runtime.catalog.place_of_files import check_place
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.engine.port import Engine
-from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.hosts.heartbeat import Heartbeat
 from streams_orchestration.runtime.hosts.last_sweep import LastSweep
 from streams_orchestration.runtime.hosts.pes import deployed_pes, units_on, units_timed_by
@@ -32,10 +33,9 @@ from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
 from streams_orchestration.runtime.hosts.unusable_files import require_usable_files
 from streams_orchestration.runtime.lineage.reporter import reporter
-from streams_orchestration.runtime.log_rotation import rotate_log
-from streams_orchestration.runtime.loop_errors import LoopErrors
-from streams_orchestration.runtime.processes import MACHINE, is_alive, is_here
-from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.logs.log_rotation import rotate_log
+from streams_orchestration.runtime.processes.processes import MACHINE, is_alive, is_here
+from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.sinks.completing import clear_after_publishers, complete, flush_removals
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher

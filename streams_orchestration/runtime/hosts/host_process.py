@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 from streams_orchestration import world
 from streams_orchestration.operators.loading.import_path import import_from
 from streams_orchestration.runtime.engine.port import Engine, EngineStart
-from streams_orchestration.runtime.open_files import raise_open_files
-from streams_orchestration.runtime.secret_redaction import hide_secrets
-from streams_orchestration.runtime.settings import LOCAL, EngineSettings, SettingError
+from streams_orchestration.runtime.logs.secret_redaction import hide_secrets
+from streams_orchestration.runtime.processes.open_files import raise_open_files
+from streams_orchestration.runtime.settings.settings import LOCAL, EngineSettings, SettingError
 from streams_orchestration.runtime.storage.home import Home
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
         start = EngineStart(home, options.application, options.host, options.incarnation, settings)
     engine = _start_spark(start) if make_engine is None else make_engine(start)
     from streams_orchestration.runtime.catalog.outage import Outage
-    from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError
+    from streams_orchestration.runtime.errors.errors import CatalogMissingError, StreamsRuntimeError
     from streams_orchestration.runtime.hosts.host import Host
     from streams_orchestration.runtime.hosts.presence import UnwantedHostError
 

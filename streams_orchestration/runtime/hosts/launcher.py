@@ -12,10 +12,10 @@ from typing import Protocol
 
 from streams_orchestration.runtime.engine.spark.java import java_program, require_java
 from streams_orchestration.runtime.engine.spark.session_settings import ONE_THREAD
-from streams_orchestration.runtime.errors import HostLaunchError
-from streams_orchestration.runtime.open_files import require_open_files
-from streams_orchestration.runtime.processes import ProcessIdentity, identify, place_for_others
-from streams_orchestration.runtime.settings import EngineSettings
+from streams_orchestration.runtime.errors.errors import HostLaunchError
+from streams_orchestration.runtime.processes.open_files import require_open_files
+from streams_orchestration.runtime.processes.processes import ProcessIdentity, identify, place_for_others
+from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow
-from streams_orchestration.runtime.processes import ProcessIdentity, is_here, kill, living, process_space
+from streams_orchestration.runtime.processes.processes import ProcessIdentity, is_here, kill, living, process_space
 
 GRACE_SECONDS = 3.0
 """Seconds in which the engine's process and the workers of a host that ended usually end by themselves."""

@@ -15,7 +15,7 @@ from streams_orchestration.model.secrets import REFERENCE
 from streams_orchestration.operators.references import unresolved
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors import HostLaunchError, OtherVersionError
+from streams_orchestration.runtime.errors.errors import HostLaunchError, OtherVersionError
 from streams_orchestration.runtime.hosts.launcher import HostStart
 
 STANDARD = "streams_orchestration.operators."

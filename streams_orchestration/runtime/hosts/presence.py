@@ -9,13 +9,18 @@ from typing import Any, Literal
 from sqlalchemy import Connection, bindparam, select, update
 
 from streams_orchestration import world
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
-from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError, UnusableFilesError, explained
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import (
+    CatalogMissingError,
+    StreamsRuntimeError,
+    UnusableFilesError,
+    explained,
+)
 from streams_orchestration.runtime.hosts.orphans import record_processes
-from streams_orchestration.runtime.processes import ProcessIdentity, family, process_space, process_started
+from streams_orchestration.runtime.processes.processes import ProcessIdentity, family, process_space, process_started
 from streams_orchestration.runtime.storage.store import StoreError
 
 LAUNCH_SECONDS = 30.0

@@ -11,17 +11,17 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.operator_errors import DiskFailure, OperatorFailure, OutsideFailure
 from streams_orchestration.runtime.hosts.pes import PlacedPe, units_on
 from streams_orchestration.runtime.hosts.planner_notifier import PlannerNotifier
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.hosts.segments_here import streams_here
-from streams_orchestration.runtime.operator_errors import DiskFailure, OperatorFailure, OutsideFailure
-from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.units.broken_disks import kind_of_disk
 from streams_orchestration.runtime.units.cut_files import check_cuts

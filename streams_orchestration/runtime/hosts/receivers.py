@@ -21,9 +21,9 @@ from streams_orchestration.operators.journal.source import JournalSource, former
 from streams_orchestration.operators.journal.writing import Journal, JournalHeldError
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.place_of_files import installation_of
-from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
+from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.hosts.confirmer import Confirmer, confirming, cut_offsets
-from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from streams_orchestration.runtime.processes import ProcessIdentity
+from streams_orchestration.runtime.processes.processes import ProcessIdentity
 
 WORKERS = "streams_orchestration.runtime.engine.spark.daemon"
 """Part of the command line of the process that Python workers fork from."""

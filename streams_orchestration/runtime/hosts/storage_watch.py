@@ -6,9 +6,9 @@ import logging
 from collections.abc import Callable
 
 from streams_orchestration import world
-from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.loop_errors import LoopErrors
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.storage.store import Store, StoreError
 
 STORAGE_CHECK_SECONDS = 10.0

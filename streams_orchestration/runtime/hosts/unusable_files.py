@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, bindparam, select
 
 from streams_orchestration.operators.clients.pauses import Pauses
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
-from streams_orchestration.runtime.errors import UnusableFilesError
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import UnusableFilesError
 from streams_orchestration.runtime.storage.broken_disks import FileFailure
 from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.host_requirements import read_requirements, refusal

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.operators.loading.libraries import import_modules
 from streams_orchestration.operators.loading.packages import missing_package
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 
 if TYPE_CHECKING:
     from openlineage.client import OpenLineageClient

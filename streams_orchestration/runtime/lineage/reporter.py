@@ -16,7 +16,8 @@ from streams_orchestration.operators.implementations.implementation import impor
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, LineageRunRow
-from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
+from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.lineage.client import (
     URL,
     Client,
@@ -29,7 +30,6 @@ from streams_orchestration.runtime.lineage.client import (
 from streams_orchestration.runtime.lineage.flows import About, flows_of
 from streams_orchestration.runtime.lineage.progress import EventName, RunMoment, next_step
 from streams_orchestration.runtime.lineage.views import View, read_view, rows_since
-from streams_orchestration.runtime.loop_errors import LoopErrors
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import Literal
 
 from sqlalchemy import Connection, select
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import HostRow, LineageRunRow, UnitRow
 from streams_orchestration.runtime.catalog.states import ApplicationState
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.lineage.progress import RunMoment, Sent
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import find_failures

@@ -16,13 +16,13 @@ from typing import Any
 from sqlalchemy import CursorResult, bindparam, insert, select, update
 
 from streams_orchestration import world
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow, MachineRow
-from streams_orchestration.runtime.errors import (
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import (
     HostLaunchError,
     JavaError,
     MachineError,
@@ -32,12 +32,11 @@ from streams_orchestration.runtime.errors import (
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.hosts.pes import has_queries, require_references
-from streams_orchestration.runtime.limits import LEASE_SECONDS
 from streams_orchestration.runtime.machines.leftovers import note_machine, remove_leftovers
 from streams_orchestration.runtime.machines.log_requests import answer_log_requests, drop_old_log_requests
 from streams_orchestration.runtime.machines.register import shorten_leases
 from streams_orchestration.runtime.machines.standbys import Standbys
-from streams_orchestration.runtime.processes import (
+from streams_orchestration.runtime.processes.processes import (
     MACHINE,
     is_alive,
     kill,
@@ -45,7 +44,8 @@ from streams_orchestration.runtime.processes import (
     process_started,
     reap_adopted,
 )
-from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.settings.limits import LEASE_SECONDS
+from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.host_requirements import read_requirements
 

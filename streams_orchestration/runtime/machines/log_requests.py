@@ -9,12 +9,12 @@ from pathlib import Path
 from sqlalchemy import bindparam, delete, insert, select, update
 
 from streams_orchestration import world
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import LogRequestRow, MachineRow
-from streams_orchestration.runtime.errors import MachineError
-from streams_orchestration.runtime.logs import LogEnd, read_log_ends
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import MachineError
+from streams_orchestration.runtime.logs.logs import LogEnd, read_log_ends
 from streams_orchestration.runtime.storage.home import Home
 
 ANSWER_SECONDS = 10.0

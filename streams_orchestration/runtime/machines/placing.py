@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from streams_orchestration.compiler.deployment_plan import HostRequirements
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
-from streams_orchestration.runtime.errors import NoMachineError
+from streams_orchestration.runtime.errors.errors import NoMachineError
 from streams_orchestration.runtime.units.host_requirements import misfit, read_requirements, refusal
 from streams_orchestration.runtime.units.status import HostStatus
 

@@ -8,12 +8,12 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
-from streams_orchestration.runtime.errors import MachineError
-from streams_orchestration.runtime.limits import AHEAD_SECONDS, LEASE_SECONDS
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import MachineError
+from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, LEASE_SECONDS
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.status import HostStatus
 

@@ -10,18 +10,18 @@ import subprocess
 from dataclasses import dataclass, replace
 
 from streams_orchestration import world
-from streams_orchestration.runtime.errors import HostLaunchError, JavaError
+from streams_orchestration.runtime.errors.errors import HostLaunchError, JavaError
+from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.hosts.launcher import (
     HostLauncher,
     HostStart,
     host_environment,
     process_command,
 )
-from streams_orchestration.runtime.log_rotation import LOG_BYTES, rotate_log
-from streams_orchestration.runtime.loop_errors import LoopErrors
-from streams_orchestration.runtime.open_files import require_open_files
-from streams_orchestration.runtime.processes import ProcessIdentity, identify
-from streams_orchestration.runtime.settings import EngineSettings
+from streams_orchestration.runtime.logs.log_rotation import LOG_BYTES, rotate_log
+from streams_orchestration.runtime.processes.open_files import require_open_files
+from streams_orchestration.runtime.processes.processes import ProcessIdentity, identify
+from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 
 STANDBY_DELAY_SECONDS = 10.0

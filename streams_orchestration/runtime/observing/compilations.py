@@ -6,7 +6,7 @@ from streams_orchestration.compiler.checking.deployable import Identified
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.kept_options import options_of
-from streams_orchestration.runtime.errors import UNREADABLE, NotDeployedError, OtherVersionError
+from streams_orchestration.runtime.errors.errors import UNREADABLE, NotDeployedError, OtherVersionError
 from streams_orchestration.runtime.programs.stored_compilation import read_stored, require_same
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, open_catalog

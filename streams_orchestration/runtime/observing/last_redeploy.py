@@ -11,7 +11,7 @@ from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.fingerprint import difference
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, TrialRow
 from streams_orchestration.runtime.catalog.states import TrialState
-from streams_orchestration.runtime.errors import NotDeployedError, OtherVersionError
+from streams_orchestration.runtime.errors.errors import NotDeployedError, OtherVersionError
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, open_catalog

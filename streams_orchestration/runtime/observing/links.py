@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ConnectionRow, ExportRow, ImportRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.observing.event_time import ImportedStream
 from streams_orchestration.runtime.observing.status import ConnectionStatus, ExportStatus, ImportStatus
 from streams_orchestration.runtime.transport.readers import ImportingPe, importing_pes

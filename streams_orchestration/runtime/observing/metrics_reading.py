@@ -12,10 +12,10 @@ from sqlalchemy import Connection, func, select
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import load
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.states import PeState
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.observing.event_time import EventTimeInputs, event_time_inputs, event_times
 from streams_orchestration.runtime.observing.links import read_timed_imports
 from streams_orchestration.runtime.observing.metrics import (

@@ -21,8 +21,8 @@ from streams_orchestration.operators.formats.texts import plain, shown
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import SegmentRow
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.settings import SAMPLES, Settings
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.settings.settings import SAMPLES, Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.transport.segments import decode

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 
-from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.machines.register import MachineStatus, read_machines
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics

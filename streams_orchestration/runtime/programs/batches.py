@@ -7,7 +7,7 @@ from typing import Any
 
 from streams_orchestration.operators.contract.offset import Offsets
 from streams_orchestration.operators.event_time.decision import IdleDecision
-from streams_orchestration.runtime.operator_errors import OperatorFailure
+from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
 from streams_orchestration.runtime.programs.counts import Counts
 
 

@@ -14,7 +14,7 @@ from streams_orchestration.compiler.documents import dump, load, prepare
 from streams_orchestration.compiler.fingerprint import difference
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
-from streams_orchestration.runtime.errors import ApplicationChangedError, OtherVersionError
+from streams_orchestration.runtime.errors.errors import ApplicationChangedError, OtherVersionError
 
 
 def prepare_stored() -> None:

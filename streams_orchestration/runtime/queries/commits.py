@@ -9,14 +9,14 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState, UnitState
-from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError, explained
-from streams_orchestration.runtime.invariants import promise
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import StaleGenerationError, StreamsRuntimeError, explained
+from streams_orchestration.runtime.errors.invariants import promise
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.queries.recording import Total, batch_counts, record

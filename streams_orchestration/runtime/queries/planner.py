@@ -15,12 +15,16 @@ from pathlib import Path
 from streams_orchestration import world
 from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.operators.errors.external_errors import is_outside
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
-from streams_orchestration.runtime.errors import CatalogUnavailableError, StaleGenerationError, StreamsRuntimeError
-from streams_orchestration.runtime.logs import pe_logger
-from streams_orchestration.runtime.processes import place_for_others
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import (
+    CatalogUnavailableError,
+    StaleGenerationError,
+    StreamsRuntimeError,
+)
+from streams_orchestration.runtime.logs.logs import pe_logger
+from streams_orchestration.runtime.processes.processes import place_for_others
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.commits import commit_batch

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
 from streams_orchestration.operators.event_time.operator_watermark import OWN
-from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, Segment, TaskInput
 from streams_orchestration.runtime.queries.pacing import FIRST
 from streams_orchestration.runtime.queries.pe_view import PeView
 from streams_orchestration.runtime.queries.watermark_alignment import counted_clocks, slowest_peer, source_behind
+from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 
 
 def plan_batch(

@@ -16,8 +16,8 @@ from pathlib import Path
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.loading.import_path import import_from
 from streams_orchestration.operators.storage.durable_files import write_whole
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.operator_errors import DiskFailure, OperatorFailure, OutsideFailure
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.operator_errors import DiskFailure, OperatorFailure, OutsideFailure
 from streams_orchestration.runtime.storage.directories import Directories
 
 CLAIM = "claim-"

@@ -12,12 +12,12 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_condition, is_held
 from streams_orchestration.runtime.catalog.rows import SegmentRow
-from streams_orchestration.runtime.errors import StaleGenerationError
-from streams_orchestration.runtime.limits import SEGMENTS_LIMIT
+from streams_orchestration.runtime.errors.errors import StaleGenerationError
 from streams_orchestration.runtime.programs.batches import Position, Segment
 from streams_orchestration.runtime.queries.pe_view import PeView, StreamView
 from streams_orchestration.runtime.queries.planning import uncommitted_streams
 from streams_orchestration.runtime.queries.watermark_alignment import stored_clocks
+from streams_orchestration.runtime.settings.limits import SEGMENTS_LIMIT
 from streams_orchestration.runtime.sinks.sinks import late_outputs
 from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration.runtime.transport.connections import imported_streams

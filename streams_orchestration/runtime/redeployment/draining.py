@@ -14,14 +14,14 @@ from sqlalchemy import Connection, select, update
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.limits import HOLD_SECONDS
-from streams_orchestration.runtime.loop_errors import LoopErrors
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.loop_errors import LoopErrors
+from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.units.holding import (
     at_cut,

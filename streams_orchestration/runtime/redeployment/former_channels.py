@@ -9,7 +9,7 @@ from streams_orchestration.compiler.redeployment.outcome import StateMove, State
 from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.watermarks import END, IDLE
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute
 from streams_orchestration.runtime.tasks.clock_calls import goes_by_clock
 from streams_orchestration.runtime.tasks.floors import FLOORS, Floors, states_in

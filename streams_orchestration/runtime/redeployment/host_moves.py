@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select, update
 
 from streams_orchestration import world
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.catalog.start_lock import lock_start
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.deployment import begin_again
-from streams_orchestration.runtime.errors import MachineError
+from streams_orchestration.runtime.errors.errors import MachineError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered, set_machine_state

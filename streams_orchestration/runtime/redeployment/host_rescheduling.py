@@ -12,13 +12,13 @@ from contextlib import suppress
 from sqlalchemy import select
 
 from streams_orchestration import world
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.control import launch_hosts
-from streams_orchestration.runtime.errors import BeingStartedError, StreamsRuntimeError
-from streams_orchestration.runtime.loop_errors import LoopErrors
+from streams_orchestration.runtime.errors.errors import BeingStartedError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.redeployment.draining import describe_redeploy_under_way

@@ -21,14 +21,14 @@ from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import add_query_columns
 from streams_orchestration.runtime.deployment.requests import REDEPLOY_TIMEOUT_SECONDS
-from streams_orchestration.runtime.errors import (
+from streams_orchestration.runtime.errors.errors import (
     CommitUnknownError,
     RedeployRefusedError,
     RevertedError,
     StreamsRuntimeError,
 )
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
-from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
 from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import are_drained, drain, units_on_hold

@@ -18,7 +18,7 @@ from streams_orchestration.operators.states.conversion import ConversionError, c
 from streams_orchestration.operators.states.rescaling import PortKeys, RescaleError
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.watermarks import END
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.former_channels import StateRefusedError, grouped, own_states
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute
 from streams_orchestration.runtime.tasks.floors import FLOORS, Floors, floored_state

@@ -21,7 +21,7 @@ from streams_orchestration.operators.implementations.implementation import impor
 from streams_orchestration.operators.tuples.watermarks import END, IDLE
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.redeployment.former_channels import floors_of
 from streams_orchestration.runtime.redeployment.rescaling import (

@@ -20,14 +20,14 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.operators.event_time.operator_watermark import OWN
 from streams_orchestration.operators.tuples.watermarks import IDLE
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.sink_rows import SinkRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.deployment import insert_pe, insert_unit
-from streams_orchestration.runtime.errors import NotDeployableError, StreamsRuntimeError
-from streams_orchestration.runtime.invariants import promise
+from streams_orchestration.runtime.errors.errors import NotDeployableError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.invariants import promise
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.stored_compilation import base_directory, stored
 from streams_orchestration.runtime.redeployment.counters import read_counters

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from streams_orchestration import world
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.catalog.rows import TrialRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.awaiting import require_machines
 from streams_orchestration.runtime.deployment.control import launch_hosts
-from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.reading import read_units, units_status
 from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert_open

@@ -15,15 +15,14 @@ from streams_orchestration import world
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.loading.import_path import import_from
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, ConnectionRow
 from streams_orchestration.runtime.catalog.start_lock import StartLock
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
 from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.hosts.pes import deployed_pes
-from streams_orchestration.runtime.limits import HOLD_SECONDS
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.redeployment.deployed_plan import deployed_plan, stored_facts
 from streams_orchestration.runtime.redeployment.draining import are_drained, drain, units_on_hold
@@ -44,7 +43,8 @@ from streams_orchestration.runtime.savepoints.manifest import (
 )
 from streams_orchestration.runtime.savepoints.savepoint_place import STATES, SavepointPlace
 from streams_orchestration.runtime.savepoints.shared_resources import sinks
-from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
+from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.sinks.directories import unmarked_directories
 from streams_orchestration.runtime.sinks.outputs import newest_name
 from streams_orchestration.runtime.storage.home import Home

@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.operators.contract.offset import Offsets
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace, UnfitFileError, reason_of
 

@@ -12,7 +12,7 @@ from streams_orchestration.operators.implementations.implementation import impor
 from streams_orchestration.runtime.deployment.deployment import insert_application
 from streams_orchestration.runtime.deployment.dropping import drop_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
-from streams_orchestration.runtime.errors import CommitUnknownError
+from streams_orchestration.runtime.errors.errors import CommitUnknownError
 from streams_orchestration.runtime.programs.batches import StateFile
 from streams_orchestration.runtime.programs.stored_compilation import base_directory, prepare_stored
 from streams_orchestration.runtime.redeployment.state_migration import (

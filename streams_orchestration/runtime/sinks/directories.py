@@ -27,7 +27,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import StoredPosition
 from streams_orchestration.runtime.catalog.upserts import upsert
-from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.errors.errors import OutputError
 
 _c, _d, _f, _p, _s, _u = (tables.commit, tables.sink_directory, tables.sink_file, tables.pe, tables.sink, tables.unit)
 

@@ -24,7 +24,7 @@ from streams_orchestration.operators.storage.port import StorageAwayError, Stora
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import is_held
-from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.sinks.directories import SinkDirectories
 from streams_orchestration.runtime.sinks.publishing import DueOutput, missing_file_error, unaltered, waits
 from streams_orchestration.runtime.sinks.sinks import count_output

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from streams_orchestration import world
 from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors import CatalogUnavailableError, OutputError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, OutputError, StreamsRuntimeError
 from streams_orchestration.runtime.sinks.delivering import Deliverer
 from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.publishing import DueOutput, outstanding, publish_files

@@ -22,7 +22,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.cuts import after_cut
 from streams_orchestration.runtime.catalog.sink_rows import SinkFileRow
-from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.storage.pending_files import path_of, remove_waiting_file
 from streams_orchestration.runtime.storage.store import Store, remove_files
 

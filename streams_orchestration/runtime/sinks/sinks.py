@@ -12,13 +12,13 @@ from sqlalchemy import Connection, bindparam, case, func, select, update
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.storage.port import is_address
 from streams_orchestration.operators.tuples.watermarks import END, IDLE
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import StoredPosition
 from streams_orchestration.runtime.catalog.sink_rows import SinkFileRow, SinkRow
-from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import OutputError
+from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streams_orchestration.runtime.log_rotation import LOG_BYTES
+from streams_orchestration.runtime.logs.log_rotation import LOG_BYTES
 from streams_orchestration.runtime.storage.home import Home, data_of
 from streams_orchestration.runtime.storage.pending_files import waiting_of
 from streams_orchestration.runtime.storage.store import Store

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from streams_orchestration.runtime.errors import StateDirectoryError, StateDirectoryPlaceError
+from streams_orchestration.runtime.errors.errors import StateDirectoryError, StateDirectoryPlaceError
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.storage.stores import STORAGE, STORAGE_OPTIONS, store_at
 

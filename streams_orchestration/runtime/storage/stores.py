@@ -6,7 +6,7 @@ import functools
 from pathlib import Path
 
 from streams_orchestration.operators.storage.port import is_address
-from streams_orchestration.runtime.errors import StorageSettingError
+from streams_orchestration.runtime.errors.errors import StorageSettingError
 from streams_orchestration.runtime.storage.store import Store
 
 STORAGE, STORAGE_OPTIONS = "STREAMS_STORAGE", "STREAMS_STORAGE_OPTIONS"

@@ -11,7 +11,7 @@ from typing import TypeVar
 from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.operators.errors.errors import DataError, OutsideError, RefusedError, TupleError
 from streams_orchestration.operators.errors.external_errors import is_outside
-from streams_orchestration.runtime.operator_errors import OperatorError, OperatorFailure
+from streams_orchestration.runtime.errors.operator_errors import OperatorError, OperatorFailure
 from streams_orchestration.runtime.tasks.instances import OperatorInstance
 from streams_orchestration.runtime.tasks.meter import Meter
 

@@ -11,7 +11,7 @@ from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.contract.results import check_nothing
 from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.loading.import_path import ImplementationError
-from streams_orchestration.runtime.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import BatchPlan
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 

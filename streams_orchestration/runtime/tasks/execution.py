@@ -24,7 +24,7 @@ from streams_orchestration.operators.contract.results import (
 from streams_orchestration.operators.tuples.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.tuples.encoding import forget_encodings
-from streams_orchestration.runtime.operator_errors import OperatorFailure
+from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
 from streams_orchestration.runtime.programs.batches import BatchPlan, LinkChange, Segment, TaskInput, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.storage.directories import Directories

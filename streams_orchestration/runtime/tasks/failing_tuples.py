@@ -11,7 +11,7 @@ from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.errors.errors import TupleError
 from streams_orchestration.operators.tuples.batch import TupleBatch
-from streams_orchestration.runtime.operator_errors import OperatorFailure
+from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
 
 SEARCH_SECONDS = 2.0
 """Seconds for which an operator may be called again to find the tuple at which it fails."""

@@ -16,7 +16,7 @@ from typing import Any
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.states.state import State, StateDump, StateError, dump_state, load_state
-from streams_orchestration.runtime.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.storage.store import Store, StoreError
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan
 from streams_orchestration.runtime.catalog.rows import SegmentRow, StoredPosition
-from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.programs.batches import Position
+from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.transport.connections import end_of_segments
 from streams_orchestration.runtime.transport.visibility import readable_segments, visible_end
 

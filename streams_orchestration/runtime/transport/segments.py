@@ -11,7 +11,7 @@ from streams_orchestration import world
 from streams_orchestration.operators.contract.operator import Punctuation
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.tuples.watermarks import Watermarks
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.storage.store import Store, StoreError
 

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from sqlalchemy import Connection, delete, insert, select, update
 
 from streams_orchestration.compiler.deployment_plan import HostRequirements
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import PeRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.units.host_requirements import stored_requirements
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import Connection, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.limits import HOLD_SECONDS
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
 from streams_orchestration.runtime.units.holding import at_cut, close_epochs, describe_held_work, hold_units
 from streams_orchestration.runtime.units.trial import is_on_trial
 from streams_orchestration.runtime.units.watch import observe

@@ -17,11 +17,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, select, update
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, TrialRow, UnitRow
-from streams_orchestration.runtime.limits import AHEAD_SECONDS, HOLD_SECONDS
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, HOLD_SECONDS
 
 
 def latest(time: float, limit: float) -> float:

@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.invariants import promise
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.invariants import promise
 from streams_orchestration.runtime.units.region_events import Action, Event, ResetFailed, TriggerReset
 from streams_orchestration.runtime.units.region_machine import step
 from streams_orchestration.runtime.units.region_record import RegionRecord

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, select
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import ConnectionRow, StateRow, StoredPosition, UnitEventRow, UnitRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.storage.home import Home, data_of
 from streams_orchestration.runtime.storage.store import Store, StoreError
 from streams_orchestration.runtime.units.reading import open_catalog, read_units

@@ -14,8 +14,14 @@ from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState
-from streams_orchestration.runtime.errors import HostLaunchError, NothingFailedError
-from streams_orchestration.runtime.limits import AGENT_LIMIT, AHEAD_SECONDS, ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
+from streams_orchestration.runtime.errors.errors import HostLaunchError, NothingFailedError
+from streams_orchestration.runtime.settings.limits import (
+    AGENT_LIMIT,
+    AHEAD_SECONDS,
+    ENTERED_LIMIT,
+    HEARTBEAT_LIMIT,
+    START_LIMIT,
+)
 from streams_orchestration.runtime.units.broken_disks import kind_of_end
 from streams_orchestration.runtime.units.clock_set_back import unit_changes
 from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from sqlalchemy import Connection, bindparam, delete, func, select
 
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import end_expired_holds
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.sinks.outputs import unpublished_files
 from streams_orchestration.runtime.storage.home import data_of
 from streams_orchestration.runtime.storage.pending_files import MERGED, path_of, waiting_of

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable
 from sqlalchemy import Connection, bindparam, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.limits import HOLD_SECONDS
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
 from streams_orchestration.runtime.units.watch import observe
 
 # made once: making a statement takes longer than running it

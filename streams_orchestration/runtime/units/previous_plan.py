@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Executable, LargeBinary, Table, delete, func, insert, select, update
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan, Row
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.tasks.stored_states import newest_states, state_files
 from streams_orchestration.runtime.transport.connections import connect

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from sqlalchemy import Connection, bindparam, select
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import (
@@ -22,7 +21,8 @@ from streams_orchestration.runtime.catalog.rows import (
     UnitRow,
 )
 from streams_orchestration.runtime.catalog.states import ApplicationState
-from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.programs.spread import LevelSpread
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.host_requirements import misplaced

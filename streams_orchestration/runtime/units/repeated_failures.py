@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from streams_orchestration.runtime.operator_errors import OperatorFailure
+from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
 
 FAILURE_WINDOW_SECONDS = 600.0
 """Seconds for which failures of the same code are counted together."""

@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.cuts import after_cut, members
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import CommitRow, StoredPosition, UnitRow
-from streams_orchestration.runtime.invariants import promise
+from streams_orchestration.runtime.errors.invariants import promise
 from streams_orchestration.runtime.sinks.retraction import mark_retracted
 from streams_orchestration.runtime.tasks.stored_states import drop_states_after
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.catalog.states import ApplicationState, HostState, PeState
-from streams_orchestration.runtime.limits import AGENT_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
-from streams_orchestration.runtime.processes import is_alive, is_here
+from streams_orchestration.runtime.processes.processes import is_alive, is_here
 from streams_orchestration.runtime.programs.spread import LevelSpread
+from streams_orchestration.runtime.settings.limits import AGENT_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
 LOST = "LOST"

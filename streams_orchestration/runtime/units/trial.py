@@ -13,11 +13,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, TrialRow, UnitRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.units.failures import explain_host_failure, explain_pe_failure

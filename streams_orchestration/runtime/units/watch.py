@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import bindparam, select, update
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState, Timer, UnitState
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.clock_set_back import adjust_future_times, unit_changes
 from streams_orchestration.runtime.units.controller import advance, units_with_news

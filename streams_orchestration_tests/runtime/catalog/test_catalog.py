@@ -19,7 +19,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.tables import create_tables
-from streams_orchestration.runtime.errors import (
+from streams_orchestration.runtime.errors.errors import (
     CatalogBusyError,
     CatalogError,
     CatalogLostError,

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.catalog import sqlite
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
-from streams_orchestration.runtime.errors import CatalogDamagedError, CatalogError, CatalogUnavailableError
+from streams_orchestration.runtime.errors.errors import CatalogDamagedError, CatalogError, CatalogUnavailableError
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.catalog.creation import create_catalog
-from streams_orchestration.runtime.errors import CatalogError
+from streams_orchestration.runtime.errors.errors import CatalogError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.postgresql import Server, server, why_not
 from streams_orchestration_tests.runtime.conftest import forget_engines

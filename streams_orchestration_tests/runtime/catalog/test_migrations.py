@@ -17,8 +17,8 @@ from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.migrations import migrate
 from streams_orchestration.runtime.catalog.upgrading import upgrade_catalog
 from streams_orchestration.runtime.catalog.versions import REVISIONS, VERSION_TABLE, product_revision
-from streams_orchestration.runtime.errors import CatalogMissingError, CatalogVersionError
-from streams_orchestration.runtime.processes import process_started
+from streams_orchestration.runtime.errors.errors import CatalogMissingError, CatalogVersionError
+from streams_orchestration.runtime.processes.processes import process_started
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.catalog.released import (
     FIRST,

@@ -13,7 +13,7 @@ from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.runtime.catalog import outage, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
-from streams_orchestration.runtime.errors import CatalogLostError
+from streams_orchestration.runtime.errors.errors import CatalogLostError
 from streams_orchestration.runtime.hosts import host as hosting
 from streams_orchestration.runtime.hosts.heartbeat import Heartbeat
 from streams_orchestration.runtime.hosts.host import Host

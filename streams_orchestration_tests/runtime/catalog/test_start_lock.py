@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.runtime.bringing_up import bring_up
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.deployment.requests import GoOn, StartOver
-from streams_orchestration.runtime.errors import BeingStartedError, StateDirectoryError
+from streams_orchestration.runtime.errors.errors import BeingStartedError, StateDirectoryError
+from streams_orchestration.runtime.rollout.bringing_up import bring_up
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.runtime.applications import totals, write_rows

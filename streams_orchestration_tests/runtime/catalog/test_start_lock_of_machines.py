@@ -13,7 +13,7 @@ from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.deployment import deployment
 from streams_orchestration.runtime.deployment.opening import open_application
-from streams_orchestration.runtime.errors import BeingStartedError, CatalogError
+from streams_orchestration.runtime.errors.errors import BeingStartedError, CatalogError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.postgresql import Server

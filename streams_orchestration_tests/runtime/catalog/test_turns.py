@@ -13,7 +13,7 @@ from sqlalchemy import insert, select, text
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
-from streams_orchestration.runtime.errors import CatalogBusyError
+from streams_orchestration.runtime.errors.errors import CatalogBusyError
 from streams_orchestration.runtime.storage.home import Home
 
 UNIT, OTHER, ELSEWHERE = ("app", "region-0"), ("app", "region-1"), ("application", "region-0")

@@ -15,12 +15,12 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog, has_turn
 from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
-from streams_orchestration.runtime.errors import CommitUnknownError, HostLaunchError, NotDeployableError
+from streams_orchestration.runtime.errors.errors import CommitUnknownError, HostLaunchError, NotDeployableError
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.machines.agent import Agent, Machine
 from streams_orchestration.runtime.machines.standbys import Standbys
-from streams_orchestration.runtime.processes import ProcessIdentity
-from streams_orchestration.runtime.settings import EngineSettings
+from streams_orchestration.runtime.processes.processes import ProcessIdentity
+from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows

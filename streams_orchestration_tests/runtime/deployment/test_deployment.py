@@ -19,7 +19,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis
 from streams_orchestration.runtime.engine.spark.frames import analysis
-from streams_orchestration.runtime.errors import (
+from streams_orchestration.runtime.errors.errors import (
     ApplicationChangedError,
     NotDeployableError,
     NotDeployedError,

@@ -18,7 +18,7 @@ from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment import removing
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.removing import NotRemovedError, preview_removal, remove_application
-from streams_orchestration.runtime.errors import CatalogPlaceError, NotDeployableError, NotDeployedError
+from streams_orchestration.runtime.errors.errors import CatalogPlaceError, NotDeployableError, NotDeployedError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications

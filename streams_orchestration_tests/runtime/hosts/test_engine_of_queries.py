@@ -16,7 +16,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, session_settings
 from streams_orchestration.runtime.hosts.launcher import HostStart, process_command
-from streams_orchestration.runtime.processes import ProcessIdentity, identify
+from streams_orchestration.runtime.processes.processes import ProcessIdentity, identify
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.locked import deploy
 

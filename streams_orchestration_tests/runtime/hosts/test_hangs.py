@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from streams_orchestration.runtime.engine.spark.owners import CLAIMS, Worker, owner_pids
-from streams_orchestration.runtime.errors import CatalogLostError
+from streams_orchestration.runtime.errors.errors import CatalogLostError
 from streams_orchestration.runtime.hosts.hangs import EnginePing, HungTasks
 from streams_orchestration.runtime.hosts.heartbeat import (
     ENGINE_START_SECONDS,
@@ -21,7 +21,7 @@ from streams_orchestration.runtime.hosts.heartbeat import (
     STUCK_SECONDS,
     Heartbeat,
 )
-from streams_orchestration.runtime.processes import process_started, thread_runs
+from streams_orchestration.runtime.processes.processes import process_started, thread_runs
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.waiting import until

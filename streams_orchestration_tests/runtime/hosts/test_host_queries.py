@@ -11,9 +11,9 @@ from sqlalchemy import update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.host import Host
-from streams_orchestration.runtime.logs import read_log_end
+from streams_orchestration.runtime.logs.logs import read_log_end
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.holding import hold_units, release_units

@@ -25,17 +25,17 @@ from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import CatalogMissingError
+from streams_orchestration.runtime.errors.errors import CatalogMissingError
 from streams_orchestration.runtime.hosts import host, orphans
 from streams_orchestration.runtime.hosts.heartbeat import Heartbeat
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostError
-from streams_orchestration.runtime.limits import ENTERED_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status_summaries import watch_applications
-from streams_orchestration.runtime.processes import ProcessIdentity, family, identify, is_alive, kill
+from streams_orchestration.runtime.processes.processes import ProcessIdentity, family, identify, is_alive, kill
+from streams_orchestration.runtime.settings.limits import ENTERED_LIMIT
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import StoreError
 from streams_orchestration.runtime.units.failures import find_failures

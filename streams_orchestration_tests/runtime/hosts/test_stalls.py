@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from streams_orchestration.runtime.hosts.heartbeat import STALL_SECONDS, Stalls
-from streams_orchestration.runtime.processes import ProcessIdentity, identify
+from streams_orchestration.runtime.processes.processes import ProcessIdentity, identify
 
 WORKER = "import time; print('up', flush=True); time.sleep(600)"
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from streams_orchestration.runtime.hosts.start_up import WORKERS, StartUp
-from streams_orchestration.runtime.processes import ProcessIdentity
+from streams_orchestration.runtime.processes.processes import ProcessIdentity
 
 TICK = 0.02
 """Seconds: the kernel counts a hundredth."""
@@ -55,7 +55,9 @@ def test_in_words():
 
 
 def test_a_process_knows_when_it_began_better_than_by_whole_seconds():
-    code = "from streams_orchestration.runtime.processes import read_process_start; print(read_process_start())"
+    code = (
+        "from streams_orchestration.runtime.processes.processes import read_process_start; print(read_process_start())"
+    )
     before = time.time()
     began = float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
     assert before - TICK <= began <= time.time()

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.errors import CatalogLostError
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.errors.errors import CatalogLostError
 from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.storage.stores import store_at

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import UnusableFilesError
+from streams_orchestration.runtime.errors.errors import UnusableFilesError
 from streams_orchestration.runtime.hosts.unusable_files import WAITS, require_usable_files
 from streams_orchestration.runtime.storage.broken_disks import FileFailure
 from streams_orchestration.runtime.units.broken_disks import kind_of_disk, kind_of_end, read_failed

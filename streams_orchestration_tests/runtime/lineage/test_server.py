@@ -25,7 +25,7 @@ from streams_orchestration.runtime.lineage import client, reporter
 from streams_orchestration.runtime.lineage.client import target
 from streams_orchestration.runtime.lineage.events import run_event
 from streams_orchestration.runtime.lineage.flows import About
-from streams_orchestration.runtime.processes import identify, process_space
+from streams_orchestration.runtime.processes.processes import identify, process_space
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine

@@ -13,16 +13,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Update, select
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import MachineRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import HostLaunchError, MachineError
+from streams_orchestration.runtime.errors.errors import HostLaunchError, MachineError
 from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.launcher import HostStart
-from streams_orchestration.runtime.limits import LEASE_SECONDS
 from streams_orchestration.runtime.machines import agent as agents
 from streams_orchestration.runtime.machines import register
 from streams_orchestration.runtime.machines.register import (
@@ -32,7 +31,8 @@ from streams_orchestration.runtime.machines.register import (
     shorten_leases,
 )
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.processes import ProcessIdentity, process_space
+from streams_orchestration.runtime.processes.processes import ProcessIdentity, process_space
+from streams_orchestration.runtime.settings.limits import LEASE_SECONDS
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, source, totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place

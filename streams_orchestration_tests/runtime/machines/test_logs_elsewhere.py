@@ -9,15 +9,15 @@ import pytest
 from sqlalchemy import func, select
 
 from streams_orchestration.cli.entry import main
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control
-from streams_orchestration.runtime.errors import MachineError
-from streams_orchestration.runtime.logs import LogEnd
+from streams_orchestration.runtime.errors.errors import MachineError
+from streams_orchestration.runtime.logs.logs import LogEnd
 from streams_orchestration.runtime.machines import log_requests
 from streams_orchestration.runtime.machines.log_requests import ask_for_logs
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.processes import place_for_others
+from streams_orchestration.runtime.processes.processes import place_for_others
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration_tests.runtime.applications import totals, write_rows

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.hosts.launcher import HostStart
-from streams_orchestration.runtime.logs import read_log_end
+from streams_orchestration.runtime.logs.logs import read_log_end
 from streams_orchestration.runtime.machines import standbys
 from streams_orchestration.runtime.machines.standbys import Standbys
-from streams_orchestration.runtime.settings import EngineSettings
+from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.running import FakeHosts
 from streams_orchestration_tests.waiting import until

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control, silent_machines
 from streams_orchestration.runtime.deployment.silent_machines import await_silent_machines
 from streams_orchestration_tests.runtime.applications import totals, write_rows

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import awaiting, control
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import WaitingForMachineError
+from streams_orchestration.runtime.errors.errors import WaitingForMachineError
 from streams_orchestration.runtime.machines.register import set_machine_state
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment.host_rescheduling import HostRescheduler

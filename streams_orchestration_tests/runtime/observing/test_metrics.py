@@ -20,7 +20,7 @@ from streams_orchestration.operators import Operator, TupleBatch
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import NotDeployedError, StaleGenerationError
+from streams_orchestration.runtime.errors.errors import NotDeployedError, StaleGenerationError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.reading import read_status

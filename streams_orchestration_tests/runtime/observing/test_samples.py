@@ -28,7 +28,7 @@ from streams_orchestration.runtime.observing.samples import (
     Sample,
     read_sample,
 )
-from streams_orchestration.runtime.settings import SAMPLE_MASK, SAMPLES
+from streams_orchestration.runtime.settings.settings import SAMPLE_MASK, SAMPLES
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.transport.segments import write_segment
 from streams_orchestration_tests.examples import examples

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.limits import ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
 from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.settings.limits import ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.engine.spark import stages
-from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.sinks.completing import complete

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.queries.planning import plan_batch
+from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
 from streams_orchestration_tests.runtime.pe_views import (
     program,
     read,

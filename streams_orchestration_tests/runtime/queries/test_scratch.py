@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.operator_errors import DiskFailure, OperatorFailure
+from streams_orchestration.runtime.errors.operator_errors import DiskFailure, OperatorFailure
 from streams_orchestration.runtime.queries.scratch import Scratch
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import insert, select
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.errors import StaleGenerationError
+from streams_orchestration.runtime.errors.errors import StaleGenerationError
 from streams_orchestration.runtime.hosts.segments_here import GarbageHere
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.queries.views import read_view

@@ -14,13 +14,13 @@ from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.holds import end_expired_holds
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.control import cancel_application
-from streams_orchestration.runtime.errors import NotDeployableError
+from streams_orchestration.runtime.errors.errors import NotDeployableError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.operator_errors import OperatorError
 from streams_orchestration.runtime.redeployment import draining, redeploying, state_migration
 from streams_orchestration.runtime.redeployment.draining import units_on_hold
 from streams_orchestration.runtime.redeployment.redeploying import NotDrainedError, NotWrittenError

@@ -7,7 +7,7 @@ from sqlalchemy import update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.observing.last_redeploy import last_redeploy
-from streams_orchestration.runtime.reverting import BY_HAND, end_trial_by_hand
+from streams_orchestration.runtime.rollout.reverting import BY_HAND, end_trial_by_hand
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import begin, decided, run_some
 

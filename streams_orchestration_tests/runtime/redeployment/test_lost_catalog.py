@@ -8,7 +8,7 @@ import pytest
 
 from streams_orchestration import world
 from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS
-from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
 from streams_orchestration.runtime.redeployment import trial_supervision
 from streams_orchestration.runtime.redeployment.trial_supervision import await_trial
 from streams_orchestration.runtime.storage.home import Home

@@ -14,7 +14,7 @@ from sqlalchemy import update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.errors import NotDeployableError
+from streams_orchestration.runtime.errors.errors import NotDeployableError
 from streams_orchestration.runtime.redeployment.redeploying import NotDrainedError, RedeployRefusedError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples

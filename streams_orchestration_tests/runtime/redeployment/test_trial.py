@@ -13,21 +13,22 @@ from sqlalchemy import select
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.runtime import bringing_up, clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.catalog.start_lock import StartLock, lock_start
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.requests import Revert
-from streams_orchestration.runtime.errors import HostLaunchError, NotDeployableError, RevertedError
+from streams_orchestration.runtime.errors.errors import HostLaunchError, NotDeployableError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
 from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
 from streams_orchestration.runtime.redeployment.trial_supervision import OnTrialError
-from streams_orchestration.runtime.reverting import (
+from streams_orchestration.runtime.rollout import bringing_up
+from streams_orchestration.runtime.rollout.reverting import (
     NotRevertedError,
     end_trial_by_hand,
     on_trial,

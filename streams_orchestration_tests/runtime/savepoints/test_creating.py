@@ -20,7 +20,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel_application
-from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.redeployment import draining
 from streams_orchestration.runtime.redeployment.trial_supervision import OnTrialError
 from streams_orchestration.runtime.savepoints import atomic_places, copying, creating

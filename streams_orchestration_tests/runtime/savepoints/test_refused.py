@@ -16,7 +16,7 @@ import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.deployed_plan import DropStateError
 from streams_orchestration.runtime.savepoints import restoring
 from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint, list_savepoints, local_place

@@ -15,9 +15,9 @@ from streams_orchestration.operators.sinks.delivery_key import DeliveryKey, deli
 from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.sinks import delivering
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import PAUSES, Publisher

@@ -21,10 +21,10 @@ from sqlalchemy import select
 from streams_orchestration.operators.files.partitions import NULL
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.gathering import MANY, Gatherer

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks import delivering
 from streams_orchestration.runtime.sinks.delivering import deliverers

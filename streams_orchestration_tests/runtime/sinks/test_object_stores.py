@@ -12,7 +12,7 @@ import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import NotDeployableError, OutputError
+from streams_orchestration.runtime.errors.errors import NotDeployableError, OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.storage.home import Home

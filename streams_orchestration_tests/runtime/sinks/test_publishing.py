@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration.operators.storage.local import LocalStorage
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.sink_rows import SinkFileRow
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.publisher import PAUSES, Publisher
 from streams_orchestration.runtime.sinks.retraction import retract

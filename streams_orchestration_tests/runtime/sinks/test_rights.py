@@ -14,7 +14,7 @@ import pytest
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.standard.systems.delta_sink import DeltaSink
 from streams_orchestration.operators.standard.systems.iceberg_sink import IcebergSink
-from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.operators.lakes.lakes import SCHEMA, deliver
 from streams_orchestration_tests.runtime.sinks.stored_parts import Application

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks import gathering
 from streams_orchestration.runtime.sinks.publisher import Publisher, SinkFailure

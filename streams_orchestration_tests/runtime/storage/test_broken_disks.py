@@ -8,7 +8,7 @@ import os
 import pytest
 
 from streams_orchestration.operators.errors.errors import RefusedError
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.broken_disks import is_of_disk
 from streams_orchestration.runtime.storage.store import StoreError
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from streams_orchestration.runtime.errors import StateDirectoryError
+from streams_orchestration.runtime.errors.errors import StateDirectoryError
 from streams_orchestration.runtime.storage import home as module
 from streams_orchestration.runtime.storage.home import Home
 

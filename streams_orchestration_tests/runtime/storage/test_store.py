@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.catalog.creation import create_catalog
-from streams_orchestration.runtime.errors import StorageSettingError
+from streams_orchestration.runtime.errors.errors import StorageSettingError
 from streams_orchestration.runtime.storage import remote_store
 from streams_orchestration.runtime.storage import store as store_module
 from streams_orchestration.runtime.storage.home import Home

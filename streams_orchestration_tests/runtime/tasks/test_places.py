@@ -16,7 +16,7 @@ from streams_orchestration.operators.implementations.implementation import impor
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.operators.standard.files import file_sink
 from streams_orchestration.operators.tuples.batch import TupleBatch
-from streams_orchestration.runtime.operator_errors import OperatorFailure
+from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.transport.segments import write_segment

@@ -15,11 +15,11 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import awaiting, control
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import HostLaunchError, StaleGenerationError, StreamsRuntimeError
-from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
+from streams_orchestration.runtime.errors.errors import HostLaunchError, StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.settings.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.garbage import sweep

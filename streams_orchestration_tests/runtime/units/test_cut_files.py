@@ -11,7 +11,7 @@ from sqlalchemy import update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status_summaries import observe_status
 from streams_orchestration.runtime.storage.home import Home

@@ -16,9 +16,9 @@ from sqlalchemy import update
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.limits import ENTERED_LIMIT
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.settings.limits import ENTERED_LIMIT
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import LAUNCH_PAUSES, LAUNCHES
 from streams_orchestration.runtime.units.reset_decisions import RETRIES, KnownFailure, decide_resets

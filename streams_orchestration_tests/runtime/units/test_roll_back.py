@@ -16,7 +16,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.invariants import InvariantError
+from streams_orchestration.runtime.errors.invariants import InvariantError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.roll_back import roll_back
 from streams_orchestration_tests.examples import examples

@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import select
 
 from streams_orchestration import world
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.limits import AHEAD_SECONDS, HOLD_SECONDS
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.observing.status_summaries import observe_status, read_summaries
-from streams_orchestration.runtime.processes import is_here
+from streams_orchestration.runtime.processes.processes import is_here
+from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, HOLD_SECONDS
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.repeated_failures import times_of_failure
 from streams_orchestration.runtime.units.watch import observe

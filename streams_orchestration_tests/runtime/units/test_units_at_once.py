@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors import CatalogError, StaleGenerationError
+from streams_orchestration.runtime.errors.errors import CatalogError, StaleGenerationError
 from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage

@@ -16,7 +16,7 @@ from pathlib import Path
 from streams_orchestration.runtime.engine.spark.owner_sockets import DRIVER
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY
 from streams_orchestration.runtime.engine.spark.session_settings import ONE_THREAD
-from streams_orchestration.runtime.settings import EngineSettings
+from streams_orchestration.runtime.settings.settings import EngineSettings
 
 PYTHON = "./python"
 """The path of Python for the driver's JVM and for executors, relative to their working directories: a script in each.

@@ -12,8 +12,8 @@ import pandas  # noqa: F401  # pyright: ignore[reportUnusedImport, reportMissing
 from pyspark.daemon import manager
 
 from streams_orchestration.runtime.engine.spark import stages
-from streams_orchestration.runtime.forks import keep_sockets_from_forks
-from streams_orchestration.runtime.secret_redaction import hide_secrets
+from streams_orchestration.runtime.logs.secret_redaction import hide_secrets
+from streams_orchestration.runtime.processes.forks import keep_sockets_from_forks
 
 
 def freeze() -> None:

@@ -18,7 +18,7 @@ from collections.abc import Generator
 from streams_orchestration.runtime.engine.spark.owner_sockets import OwnerConnection, answered
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Owners, SilentOwnerError, receive, send
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, TaskRequest, requests
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.queries.planner import Planner
 
 DIRECT_SECONDS = 5.0

@@ -23,9 +23,9 @@ from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, forget_
 from streams_orchestration.runtime.engine.spark.private_directory import PrivateDirectory
 from streams_orchestration.runtime.engine.spark.session_settings import AUTHENTICATE, JAVA_OPTIONS, session_settings
 from streams_orchestration.runtime.engine.spark.spark_home import lean_home, spark_home
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.processes import kill, process_started
-from streams_orchestration.runtime.settings import LOCAL, EngineSettings
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.processes.processes import kill, process_started
+from streams_orchestration.runtime.settings.settings import LOCAL, EngineSettings
 from streams_orchestration.runtime.storage.in_use import use
 
 if TYPE_CHECKING:

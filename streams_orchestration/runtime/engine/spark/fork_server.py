@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from streams_orchestration.runtime.engine.spark import forked_python
-from streams_orchestration.runtime.forks import keep_from_forks
-from streams_orchestration.runtime.secret_redaction import hide_secrets
+from streams_orchestration.runtime.logs.secret_redaction import hide_secrets
+from streams_orchestration.runtime.processes.forks import keep_from_forks
 
 IMPORTED = (
     "pandas",

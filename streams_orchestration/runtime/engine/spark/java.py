@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from streams_orchestration.runtime.errors import MINIMUM_JAVA, JavaError
+from streams_orchestration.runtime.errors.errors import MINIMUM_JAVA, JavaError
 
 _ANSWER_LIMIT = 60.0
 

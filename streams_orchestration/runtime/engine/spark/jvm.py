@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.forks import keep_from_forks
-from streams_orchestration.runtime.settings import EngineSettings
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.processes.forks import keep_from_forks
+from streams_orchestration.runtime.settings.settings import EngineSettings
 
 POLL_SECONDS = 0.01
 _TELLING = re.compile(r"Error|Exception|Unrecognized|Could not|[Cc]annot|Too many")

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from streams_orchestration.runtime.forks import keep_from_forks
-from streams_orchestration.runtime.processes import is_here, process_started
+from streams_orchestration.runtime.processes.forks import keep_from_forks
+from streams_orchestration.runtime.processes.processes import is_here, process_started
 
 DRIVER = "STREAMS_DRIVER"
 """Environment variable of executors: the address of the driver.

@@ -37,9 +37,9 @@ from streams_orchestration.runtime.engine.spark.owner_sockets import (
     pid_of,
     reachable,
 )
-from streams_orchestration.runtime.errors import StreamsRuntimeError, explained
-from streams_orchestration.runtime.forks import keep_from_forks
-from streams_orchestration.runtime.processes import is_here, machine_name, process_space
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError, explained
+from streams_orchestration.runtime.processes.forks import keep_from_forks
+from streams_orchestration.runtime.processes.processes import is_here, machine_name, process_space
 from streams_orchestration.runtime.queries.scratch import CLAIM
 
 DIRECTORY = "STREAMS_WORKERS"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from streams_orchestration.runtime.engine.spark.owners import LOST, Owners, receive, send
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 
 HELD = b"held:"
 """Prefix of the text that a row carries in place of a held payload; no Arrow IPC stream begins with it."""

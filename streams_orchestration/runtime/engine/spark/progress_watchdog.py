@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from streams_orchestration.runtime.loop_errors import LoopErrors
-from streams_orchestration.runtime.processes import kill, process_started, thread_runs
+from streams_orchestration.runtime.errors.loop_errors import LoopErrors
+from streams_orchestration.runtime.processes.processes import kill, process_started, thread_runs
 
 HANG_CHECK_SECONDS = 1.0
 

@@ -15,10 +15,10 @@ from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.owners import owner_pids
 from streams_orchestration.runtime.engine.spark.source import PeSource
 from streams_orchestration.runtime.engine.spark.stages import AGAIN, pe_query
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.logs import pe_logger
-from streams_orchestration.runtime.operator_errors import OperatorFailure, OutsideFailure
-from streams_orchestration.runtime.processes import place_for_others
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.operator_errors import OperatorFailure, OutsideFailure
+from streams_orchestration.runtime.logs.logs import pe_logger
+from streams_orchestration.runtime.processes.processes import place_for_others
 from streams_orchestration.runtime.storage.in_use import use
 
 PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}

@@ -18,9 +18,9 @@ from streams_orchestration.runtime.engine.spark.owners import Worker
 from streams_orchestration.runtime.engine.spark.payload_store import PayloadStore, Taking
 from streams_orchestration.runtime.engine.spark.progress_watchdog import ProgressWatchdog
 from streams_orchestration.runtime.engine.spark.rows import PLAN, ROW_DDL, Row, TaskRequest, record_batches, requests
-from streams_orchestration.runtime.errors import StreamsRuntimeError, explained
-from streams_orchestration.runtime.logs import operator_logger
-from streams_orchestration.runtime.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError, explained
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
+from streams_orchestration.runtime.logs.logs import operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.scratch import Scratch

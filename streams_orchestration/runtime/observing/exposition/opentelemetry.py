@@ -22,7 +22,7 @@ from opentelemetry.sdk.metrics.export import (
     PeriodicExportingMetricReader,
 )
 
-from streams_orchestration.runtime.errors import UNREADABLE
+from streams_orchestration.runtime.errors.errors import UNREADABLE
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
 from streams_orchestration.runtime.observing.exposition.family import Family
 from streams_orchestration.runtime.observing.snapshots import Snapshot, read_snapshot

@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from streams_orchestration.runtime.errors import UNREADABLE, NotDeployedError
+from streams_orchestration.runtime.errors.errors import UNREADABLE, NotDeployedError
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
 from streams_orchestration.runtime.observing.exposition.family import Family, Sample
 from streams_orchestration.runtime.observing.snapshots import read_snapshot

@@ -19,7 +19,7 @@ from streams_orchestration.model.profile import (
     Transport,
     Unmeasured,
 )
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics, PeMetrics, PortMetrics
 from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fit_passage_cost, scaled
 

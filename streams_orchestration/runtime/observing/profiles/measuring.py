@@ -21,7 +21,7 @@ from streams_orchestration.runtime.observing.profiles.calibration import calibra
 from streams_orchestration.runtime.observing.profiles.differences import NotProfiledError, profile_of
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import find_failures

@@ -12,7 +12,7 @@ from streams_orchestration.compiler.profiles.costs import measured_costs
 from streams_orchestration.model.assignment_document import assignment_from_mapping
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.operators.storage.durable_files import write_whole
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.runtime.clocks.load_adjusted_clock import MAX_LOAD_FACTOR, LoadAdjustedClock
 from streams_orchestration.runtime.engine.spark.frames import analysis
 from streams_orchestration.runtime.engine.spark.frames.analysis import (
     ANALYSIS_SECONDS,
     PROGRESS_LOG_SECONDS,
     AnalysisError,
 )
-from streams_orchestration.runtime.load_adjusted_clock import MAX_LOAD_FACTOR, LoadAdjustedClock
 
 
 class Child:

@@ -19,11 +19,11 @@ from streams_orchestration.runtime.engine.spark.owners import Worker
 from streams_orchestration.runtime.engine.spark.query import ScratchQuery, reason
 from streams_orchestration.runtime.engine.spark.session_settings import AUTHENTICATE, session_settings
 from streams_orchestration.runtime.engine.spark.stages import AGAIN
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
-from streams_orchestration.runtime.settings import OURS, EngineSettings, SettingError, Settings
+from streams_orchestration.runtime.settings.settings import OURS, EngineSettings, SettingError, Settings
 from streams_orchestration.runtime.tasks.task_results import answered, give_answer, take_answers
 
 pytestmark = pytest.mark.slow

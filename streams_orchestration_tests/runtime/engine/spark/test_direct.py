@@ -18,7 +18,7 @@ from streams_orchestration.runtime.engine.spark.direct_batches import DirectBatc
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Worker
 from streams_orchestration.runtime.engine.spark.rows import PLAN
 from streams_orchestration.runtime.engine.spark.stages import _serve
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.stepping import complete, run_levels
 from streams_orchestration.runtime.storage.home import Home

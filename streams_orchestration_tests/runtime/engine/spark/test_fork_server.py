@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from streams_orchestration.runtime.engine.spark.fork_server import expect_fork_server, start_fork_server
-from streams_orchestration.runtime.processes import family
+from streams_orchestration.runtime.processes.processes import family
 from streams_orchestration_tests.waiting import until
 
 pytestmark = pytest.mark.slow

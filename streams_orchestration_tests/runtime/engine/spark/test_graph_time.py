@@ -19,7 +19,7 @@ from streams_orchestration.runtime.engine.spark.frames.graph_time import WAITING
 from streams_orchestration.runtime.engine.spark.frames.output_delays import NO_DELAY, UNKNOWN_DELAY, OutputDelay
 from streams_orchestration.runtime.engine.spark.frames.time_files import TimeFiles
 from streams_orchestration.runtime.engine.spark.frames.writing import mark_segments
-from streams_orchestration.runtime.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, Segment, TaskInput
 from streams_orchestration.runtime.storage.directories import Directories, directories_of
 from streams_orchestration.runtime.storage.home import Home

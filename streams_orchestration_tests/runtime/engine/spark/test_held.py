@@ -12,7 +12,7 @@ import pytest
 from streams_orchestration.runtime.engine.spark.owner_sockets import DRIVER
 from streams_orchestration.runtime.engine.spark.owners import Worker
 from streams_orchestration.runtime.engine.spark.payload_store import PayloadStore
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 
 DATA = bytes(range(256)) * 10_000
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.engine.spark.java import java_version, require_java
-from streams_orchestration.runtime.errors import JavaError
+from streams_orchestration.runtime.errors.errors import JavaError
 
 
 @pytest.mark.parametrize(

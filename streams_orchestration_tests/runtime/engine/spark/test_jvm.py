@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.engine.spark.jvm import OutputMark, start_jvm
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 
 
 @pytest.fixture

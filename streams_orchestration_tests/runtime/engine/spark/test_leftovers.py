@@ -11,7 +11,7 @@ from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
 from streams_orchestration.runtime.engine.spark import engine as engines
 from streams_orchestration.runtime.engine.spark.engine import SparkEngine
 from streams_orchestration.runtime.engine.spark.frames.query import FrameQuery
-from streams_orchestration.runtime.settings import EngineSettings
+from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.in_use import is_left

@@ -31,7 +31,7 @@ from streams_orchestration.runtime.engine.spark.owners import (
     receive,
     take_silent,
 )
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration_tests.waiting import until
 
 pytestmark = pytest.mark.slow

@@ -17,7 +17,11 @@ from opentelemetry.sdk.metrics.export import (
     Sum,
 )
 
-from streams_orchestration.runtime.errors import CatalogUnavailableError, StorageSettingError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import (
+    CatalogUnavailableError,
+    StorageSettingError,
+    StreamsRuntimeError,
+)
 from streams_orchestration.runtime.observing.exposition import opentelemetry
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
 from streams_orchestration.runtime.observing.exposition.opentelemetry import SnapshotSender, interval_seconds

@@ -11,7 +11,11 @@ import pytest
 from prometheus_client.openmetrics import parser as openmetrics
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors import CatalogUnavailableError, StorageSettingError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import (
+    CatalogUnavailableError,
+    StorageSettingError,
+    StreamsRuntimeError,
+)
 from streams_orchestration.runtime.observing.exposition import prometheus
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
 from streams_orchestration.runtime.observing.exposition.prometheus import read_metrics_text

@@ -26,6 +26,7 @@ from streams_orchestration.compiler.query_columns import OperatorColumns
 from streams_orchestration.operators.loading.import_path import import_from
 from streams_orchestration.operators.storage.durable_files import write_whole
 from streams_orchestration.operators.tuples.arrow_types import ddl_without_unsigned
+from streams_orchestration.runtime.clocks.load_adjusted_clock import LoadAdjustedClock, machine_load
 from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis, QueryRefusal
 from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
 from streams_orchestration.runtime.engine.spark.java import java_program
@@ -33,11 +34,10 @@ from streams_orchestration.runtime.engine.spark.jvm import start_jvm
 from streams_orchestration.runtime.engine.spark.private_directory import PrivateDirectory
 from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, QUICK_COMPILER, session_settings
 from streams_orchestration.runtime.engine.spark.spark_home import spark_home
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.load_adjusted_clock import LoadAdjustedClock, machine_load
-from streams_orchestration.runtime.open_files import require_open_files
-from streams_orchestration.runtime.operator_errors import OperatorError
-from streams_orchestration.runtime.secret_redaction import hide_secrets
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
+from streams_orchestration.runtime.logs.secret_redaction import hide_secrets
+from streams_orchestration.runtime.processes.open_files import require_open_files
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from streams_orchestration.operators.storage.durable_files import write_whole
 from streams_orchestration.operators.storage.local import files_below
-from streams_orchestration.runtime.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.storage.store import Store, StoreError

@@ -52,7 +52,7 @@ from streams_orchestration.runtime.engine.spark.frames.refusing import (
 )
 from streams_orchestration.runtime.engine.spark.frames.source import PortSource
 from streams_orchestration.runtime.engine.spark.frames.writing import ANSWER_DDL, PORT, FrameWriter, QueryOutlet
-from streams_orchestration.runtime.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.tasks.instances import operator_context

@@ -25,7 +25,7 @@ from streams_orchestration.operators.tuples.watermarks import END, IDLE, Waterma
 from streams_orchestration.runtime.engine.spark.frames.output_delays import UNKNOWN_DELAY, OutputDelay
 from streams_orchestration.runtime.engine.spark.frames.programs import frame_parameters
 from streams_orchestration.runtime.engine.spark.frames.reading import tuples_of
-from streams_orchestration.runtime.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import BatchPlan
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.storage.directories import Directories

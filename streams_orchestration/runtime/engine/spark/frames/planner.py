@@ -8,7 +8,7 @@ from pathlib import Path
 from streams_orchestration.operators.contract.offset import Offsets
 from streams_orchestration.operators.errors.external_errors import is_outside
 from streams_orchestration.operators.tuples.watermarks import END
-from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.engine.spark.frames.checkpoints import link_checkpoint, watermark_of
 from streams_orchestration.runtime.engine.spark.frames.descriptors import (
     READ,
@@ -28,8 +28,8 @@ from streams_orchestration.runtime.engine.spark.frames.progress import ProgressN
 from streams_orchestration.runtime.engine.spark.frames.reading import released_segments
 from streams_orchestration.runtime.engine.spark.frames.time_files import TimeFiles
 from streams_orchestration.runtime.engine.spark.frames.writing import mark_segments
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState, TaskInput, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts, add
 from streams_orchestration.runtime.queries.pe_view import PeView

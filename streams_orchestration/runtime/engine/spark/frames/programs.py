@@ -5,7 +5,7 @@ from __future__ import annotations
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.operators.contract.frame_operator import FrameParameters, ViewWatermark
 from streams_orchestration.operators.implementations.implementation import import_operator
-from streams_orchestration.runtime.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 
 
 def state_operator(program: PeProgram) -> str:

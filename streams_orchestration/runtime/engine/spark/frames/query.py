@@ -24,8 +24,8 @@ from streams_orchestration.runtime.engine.spark.frames.composing import Composit
 from streams_orchestration.runtime.engine.spark.frames.programs import frame_text, state_operator
 from streams_orchestration.runtime.engine.spark.frames.progress import ProgressNote
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
-from streams_orchestration.runtime.errors import CatalogError, StreamsRuntimeError
-from streams_orchestration.runtime.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.errors import CatalogError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.stored_compilation import places_of
 from streams_orchestration.runtime.tasks.stored_states import at_boundary, newest_batch, newest_states
 

@@ -90,7 +90,7 @@ class PortReader(_SimpleStreamReaderWrapper):
             OSError: a file of the scratch directory cannot be read or written.
         """
         from streams_orchestration.runtime.engine.spark.frames.reading import is_small, read_share, shares
-        from streams_orchestration.runtime.errors import StreamsRuntimeError
+        from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 
         self._rows = None
         if start == end:

@@ -10,7 +10,7 @@ from typing import Any
 
 from streams_orchestration.operators.states.state import State, StateError, dump_state, load_state, plain_digest
 from streams_orchestration.operators.storage.durable_files import write_whole
-from streams_orchestration.runtime.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 
 _DIRECTORY = "event-time"
 

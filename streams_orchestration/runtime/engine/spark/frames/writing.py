@@ -14,7 +14,7 @@ from streams_orchestration.operators.tuples.arrow_types import arrow_schema, req
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.engine.spark.frames.descriptors import WRITTEN
 from streams_orchestration.runtime.engine.spark.frames.graph_time import OutputMarks
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import Segment, TaskResult
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.storage.directories import Directories

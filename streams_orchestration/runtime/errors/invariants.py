@@ -7,16 +7,16 @@ defect costs an error in place of lost or doubled tuples.
 >>> promise(False, "B4", "app: epoch 3 follows epoch 5")
 Traceback (most recent call last):
     ...
-streams_orchestration.runtime.invariants.InvariantError: app: epoch 3 follows epoch 5. This breaks rule B4 of the \
-recovery protocol, so nothing was changed. It is a defect of the product: report it with the logs. A reset of the unit \
-may help.
+streams_orchestration.runtime.errors.invariants.InvariantError: app: epoch 3 follows epoch 5. This breaks rule B4 of \
+the recovery protocol, so nothing was changed. It is a defect of the product: report it with the logs. A reset of the \
+unit may help.
 """
 
 from __future__ import annotations
 
 from typing import NoReturn
 
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 
 
 class InvariantError(StreamsRuntimeError):

@@ -14,13 +14,13 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import recompile
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.runtime.bringing_up import bring_up
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.deployment.requests import Revert
-from streams_orchestration.runtime.errors import OtherVersionError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import OtherVersionError, StreamsRuntimeError
+from streams_orchestration.runtime.rollout.bringing_up import bring_up
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, open_catalog
 from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert_open

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from streams_orchestration.runtime.log_rotation import open_log
+from streams_orchestration.runtime.logs.log_rotation import open_log
 
 PIECE = 1 << 20
 """The number of bytes of a log that are read at a time."""

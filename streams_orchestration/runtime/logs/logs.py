@@ -13,7 +13,7 @@ from pathlib import Path
 
 from streams_orchestration import world
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.runtime.log_rotation import LOG_BYTES, open_log, rotate_log
+from streams_orchestration.runtime.logs.log_rotation import LOG_BYTES, open_log, rotate_log
 
 TAIL_BYTES = 256 * 1024
 """The most bytes that are read from the end of a log."""

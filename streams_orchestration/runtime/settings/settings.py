@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.limits import SOURCE_LIMIT
-from streams_orchestration.runtime.log_rotation import LOG_BYTES
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.logs.log_rotation import LOG_BYTES
+from streams_orchestration.runtime.settings.limits import SOURCE_LIMIT
 
 LIMIT, MEMORY, METRICS = "STREAMS_SOURCE_LIMIT", "STREAMS_DRIVER_MEMORY", "STREAMS_METRICS"
 COMPRESSION, HANG = "STREAMS_COMPRESSION", "STREAMS_HANG_LIMIT"

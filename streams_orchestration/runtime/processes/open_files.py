@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 
-from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.errors.errors import HostLaunchError
 
 LEAST_FILES = 512
 """The least number of open files for a host, whose JVM needs them for Spark's jars and connections."""

@@ -9,7 +9,7 @@ from streams_orchestration.model.secrets import masked
 
 if TYPE_CHECKING:
     pass
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 
 
 @dataclass(frozen=True, slots=True)

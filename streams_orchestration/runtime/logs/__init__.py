@@ -1,0 +1,1 @@
+"""Logs of hosts and PEs: writing, rotation, hidden secrets, and the lines that programs print."""

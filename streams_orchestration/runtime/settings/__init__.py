@@ -1,0 +1,1 @@
+"""Settings of hosts, and limits that packages of the runtime share."""
