@@ -88,7 +88,7 @@ def test_the_profile_scales_the_examples_of_every_property(profile: str, wanted:
 def test_no_property_has_a_number_of_examples_that_the_profile_does_not_scale():
     modules = (ROOT / "streams_orchestration_tests").rglob("*.py")
     own = {path.name for path in modules if "max_examples" in path.read_text()}
-    assert own == {"examples.py", "test_kinds.py"}
+    assert own == {"examples.py", "test_kinds_of_tests.py"}
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_every_operator_with_expressions_has_the_parameter_and_the_port():
 
 
 def test_the_page_names_the_operators_with_expressions_that_do_without():
-    page = (Path(__file__).parents[2] / "docs" / "expressions.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "expressions.md").read_text(encoding="utf-8")
     (sentence,) = re.findall(r"of every operator with expressions(.*?) decides how", page, re.DOTALL)
     assert set(re.findall(r"`(\w+)`", sentence)) == WITHOUT
 

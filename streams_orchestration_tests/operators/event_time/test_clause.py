@@ -20,7 +20,7 @@ from streams_orchestration.operators.event_time.clause import (
 )
 from streams_orchestration.operators.windows.clause import parse_window
 
-CASES = yaml.safe_load((Path(__file__).parents[1] / "cases" / "event_time_clauses.yaml").read_text())
+CASES = yaml.safe_load((Path(__file__).parents[2] / "cases" / "event_time_clauses.yaml").read_text())
 
 
 def test_every_part_of_a_clause_is_read() -> None:

@@ -242,5 +242,5 @@ def test_an_operator_that_cannot_be_made_is_named_with_its_line(
     monkeypatch.setattr(Passing, "setup", setup)
     bad = failed([source("Rows", file), node("Same", "Passing", "Rows"), sink("Out", "Same")], tmp_path / "home")
     assert re.fullmatch(
-        r"operator Same: ConnectionError: no connection \(.*/test_places\.py, line \d+\)", str(bad.error)
+        r"operator Same: ConnectionError: no connection \(.*/test_operator_errors\.py, line \d+\)", str(bad.error)
     )

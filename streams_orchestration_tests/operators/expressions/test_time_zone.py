@@ -15,7 +15,7 @@ from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.operators.testing import OperatorHarness
 
 CASES: list[dict[str, Any]] = yaml.safe_load(
-    (Path(__file__).parent.parent / "cases" / "time_zones.yaml").read_text(encoding="utf-8")
+    (Path(__file__).parents[2] / "cases" / "time_zones.yaml").read_text(encoding="utf-8")
 )
 
 
