@@ -49,7 +49,7 @@ def main(home: str, plan: str, place: str) -> None:
     """Redeploy, and wait at the place."""
     match place:
         case "hold":
-            redeploying.are_drained = waiting(place, redeploying.are_drained, before=True)
+            redeploying.postpone_if_drained = waiting(place, redeploying.postpone_if_drained, before=True)
         case "drain":
             draining.close_epochs = waiting(place, draining.close_epochs)
         case "carry":

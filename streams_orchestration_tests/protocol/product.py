@@ -38,7 +38,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.holding import describe_held_work, hold_units, release_units
-from streams_orchestration.runtime.units.trial import _find_trial_failure, decide, read_trial, revert_open
+from streams_orchestration.runtime.units.trial import decide, judge_trial, read_trial, revert_open
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.protocol.planning import position, view
 from streams_orchestration_tests.protocol.setting import OUTSIDE
@@ -186,7 +186,7 @@ class Product:
         with self.catalog.read() as connection:
             trial = read_trial(connection, self.name)
             assert trial is not None
-            return _find_trial_failure(connection, trial) == ""
+            return judge_trial(connection, trial).state == "PASSED"
 
     def decide(self) -> None:
         decide(self.catalog, self.name)

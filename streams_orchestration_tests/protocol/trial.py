@@ -21,7 +21,7 @@ def seen_epoch(setting: Setting, world: World, unit: int, reader: int | None = N
 
 
 def is_passed(topology: Topology, world: World) -> bool:
-    """`trial._find_trial_failure`: every unit on trial has proved itself."""
+    """`trial.judge_trial`: every unit on trial has proved itself."""
     return all(_is_proved(topology, world, unit) for unit in world.tried)
 
 

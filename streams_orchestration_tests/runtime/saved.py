@@ -25,7 +25,7 @@ def take(local: LocalApplication, name: str = "point") -> Created:
         drained(local, list(units))
         return True
 
-    with patch.object(creating, "are_drained", step):
+    with patch.object(creating, "postpone_if_drained", step):
         return create_savepoint(local.home, local.name, name)
 
 

@@ -57,7 +57,6 @@ def units_on_hold(catalog: Catalog, application: str, units: Collection[str]) ->
     def renew() -> None:
         errors = LoopErrors(log)
         while not over.wait(HOLD_SECONDS / 3):
-            # after an error of the catalog, the next renewal is early enough
             with errors.survived(f"the units of {application} are no longer on hold"), suppress(StreamsRuntimeError):
                 hold_units(catalog, application, units, begins=False)
 
@@ -86,9 +85,14 @@ def describe_redeploy_under_way(catalog: Catalog, application: str) -> str | Non
     return f"the last redeploy of {application} is on trial" if on_trial else None
 
 
-def are_drained(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> bool:
-    """Return True if held units are at cuts without unread tuples between them; their next epochs are then delayed."""
-    return not _postpone_epochs(catalog, application, programs, units)
+def postpone_if_drained(
+    catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]
+) -> bool:
+    """Postpone the next epochs of held regions if all held units are drained, and return True then.
+
+    Units are drained if they are at cuts, with no unread tuples between them.
+    """
+    return not _postpone_unless_working(catalog, application, programs, units)
 
 
 def drain(
@@ -119,7 +123,7 @@ def drain(
     given_up: set[str] = set()
     while True:
         mark = catalog.changes.mark()
-        rest = _postpone_epochs(catalog, application, programs, units)
+        rest = _postpone_unless_working(catalog, application, programs, units)
         if not rest or world.monotonic() >= until:
             return rest
         if mend:
@@ -130,7 +134,9 @@ def drain(
         catalog.changes.wait(mark, min(POLL_SECONDS, until - world.monotonic()))
 
 
-def _postpone_epochs(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> str:
+def _postpone_unless_working(
+    catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]
+) -> str:
     """Describe the work under way in held units; if there is none, postpone the next epochs of regions among them."""
     with catalog.read() as connection:
         if rest := describe_held_work(connection, application, programs, units):

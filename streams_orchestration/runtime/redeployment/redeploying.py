@@ -31,7 +31,7 @@ from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
 from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
-from streams_orchestration.runtime.redeployment.draining import are_drained, drain, units_on_hold
+from streams_orchestration.runtime.redeployment.draining import drain, postpone_if_drained, units_on_hold
 from streams_orchestration.runtime.redeployment.state_migration import (
     Carrier,
     CommonCut,
@@ -210,7 +210,7 @@ def drain_changed(change: PlanChange, until: float) -> None:
         InvariantError: a rollback breaks a rule of the protocol.
     """
     units = change.catalog, change.application, change.programs, change.redeployment.ending
-    if are_drained(*units):
+    if postpone_if_drained(*units):
         return
     launch_hosts(change.catalog, change.application)
     if rest := drain(*units, until):

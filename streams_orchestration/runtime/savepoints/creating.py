@@ -25,7 +25,7 @@ from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.redeployment.deployed_plan import deployed_plan, stored_facts
-from streams_orchestration.runtime.redeployment.draining import are_drained, drain, units_on_hold
+from streams_orchestration.runtime.redeployment.draining import drain, postpone_if_drained, units_on_hold
 from streams_orchestration.runtime.redeployment.state_migration import CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.trial_supervision import await_trial
 from streams_orchestration.runtime.savepoints.atomic_places import new_directory, place_of, sweep
@@ -165,7 +165,7 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
     with units_on_hold(catalog, application, units):
         try:
             rest = ""
-            if not are_drained(catalog, application, programs, units):
+            if not postpone_if_drained(catalog, application, programs, units):
                 resumed = stopped
                 _run_to_a_cut(catalog, application, for_a_while=stopped)
                 launch_hosts(catalog, application)

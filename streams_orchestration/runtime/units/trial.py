@@ -9,6 +9,7 @@ a trial is kept in memory: any process that observes the units of the applicatio
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
@@ -17,6 +18,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, TrialRow, UnitRow
+from streams_orchestration.runtime.catalog.states import TrialState
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.tasks.stored_states import state_files
@@ -27,6 +29,15 @@ from streams_orchestration.runtime.units.status import HostStatus
 
 _t = tables.trial
 _STATE = select(_t.c.state).where(_t.c.application == bindparam("of"))
+
+
+class TrialVerdict(NamedTuple):
+    """The verdict on an open trial."""
+
+    state: TrialState
+    """The state in which the trial is to be."""
+    cause: str = ""
+    """The failure for which the trial is to be reverted, in words; empty if it is not."""
 
 
 def read_trial(connection: Connection, application: str) -> TrialRow | None:
@@ -74,14 +85,17 @@ def decide(catalog: Catalog, application: str) -> None:
     """
     with catalog.read() as connection:
         trial = read_trial(connection, application)
-        if trial is None or trial.state != "OPEN" or _find_trial_failure(connection, trial) is None:
+        if trial is None or trial.state != "OPEN" or judge_trial(connection, trial).state == "OPEN":
             return
     garbage: list[str] = []
     with catalog.write() as connection:
         trial = read_trial(connection, application)
-        judged = _find_trial_failure(connection, trial) if trial is not None and trial.state == "OPEN" else None
-        if trial is not None and judged is not None:
-            garbage = revert(connection, trial, judged) if judged else _close_passed_trial(connection, trial)
+        if trial is not None and trial.state == "OPEN":
+            verdict = judge_trial(connection, trial)
+            if verdict.state == "REVERTED":
+                garbage = revert(connection, trial, verdict.cause)
+            elif verdict.state == "PASSED":
+                garbage = _close_passed_trial(connection, trial)
     retract(catalog, application, garbage)
 
 
@@ -127,7 +141,7 @@ def record_revert(catalog: Catalog, redeployment: Redeployment) -> None:
         connection.execute(reverted)
 
 
-def end_trial(connection: Connection, trial: TrialRow, state: str, **values: object) -> None:
+def end_trial(connection: Connection, trial: TrialRow, state: TrialState, **values: object) -> None:
     """Close a trial in the catalog, and drop its previous plan and list of files there; `trial` keeps both.
 
     Args:
@@ -170,22 +184,22 @@ def _pause(connection: Connection, application: str, before: Mapping[str, float]
     return max((row.at - before[row.unit] for row in firsts if row.unit in before), default=None)
 
 
-def _find_trial_failure(connection: Connection, trial: TrialRow) -> str | None:
-    """Return why an open trial has failed; empty when it has passed, None while it is undecided."""
+def judge_trial(connection: Connection, trial: TrialRow) -> TrialVerdict:
+    """Return the verdict on an open trial; its state is `OPEN` while the trial is undecided."""
     u, p, h = tables.unit, tables.pe, tables.host
     application, now = trial.application, clock.now()
     units = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.shown_epoch.is_not(None)))
     pes = PeRow.all(connection, select(p).where(p.c.application == application, p.c.unit.in_([x.name for x in units])))
     hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_({x.host for x in pes})))
     if cause := _failed(units, pes, hosts, now):
-        return cause
+        return TrialVerdict("REVERTED", cause)
     open_units = [unit for unit in units if not _is_proved(connection, unit, units, pes)]
     if not open_units:
-        return ""
+        return TrialVerdict("PASSED")
     if now < trial.until:
-        return None
-    name = open_units[0].name
-    return f"{name} has completed no epoch within {trial.within:g} s{_reason(open_units[0], pes, hosts, now)}"
+        return TrialVerdict("OPEN")
+    name, reason = open_units[0].name, _reason(open_units[0], pes, hosts, now)
+    return TrialVerdict("REVERTED", f"{name} has completed no epoch within {trial.within:g} s{reason}")
 
 
 def _failed(units: Sequence[UnitRow], pes: Sequence[PeRow], hosts: Iterable[HostRow], now: float) -> str:

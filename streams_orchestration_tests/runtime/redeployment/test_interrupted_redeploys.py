@@ -38,7 +38,7 @@ def test_a_stopped_application_stays_stopped_if_its_redeploy_is_refused(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
     cancel_application(local.catalog, local.name, 1.0)
-    monkeypatch.setattr(redeploying, "are_drained", lambda *_: False)
+    monkeypatch.setattr(redeploying, "postpone_if_drained", lambda *_: False)
     monkeypatch.setattr(redeploying, "launch_hosts", lambda *_: ())
     monkeypatch.setattr(redeploying, "drain", lambda *_: "something is under way")
     monkeypatch.setattr(redeploying, "cancel_application", partial(cancel_application, timeout=0.1))
@@ -163,7 +163,7 @@ def test_a_rehearsal_leaves_no_files_and_a_collected_state_is_read_again_at_the_
 
 
 PHASES: dict[str, tuple[Any, str]] = {
-    "it drains": (redeploying, "are_drained"),
+    "it drains": (redeploying, "postpone_if_drained"),
     "it reads and writes states": (state_migration.Carrier, "carry"),
     "it is about to commit": (redeploying, "switch"),
     "it has switched": (redeploying, "start"),

@@ -145,7 +145,7 @@ def test_the_application_is_held_for_as_long_as_it_takes(local: LocalApplication
     draining_hold = draining.hold_units
     monkeypatch.setattr(draining, "HOLD_SECONDS", 0.03)
     monkeypatch.setattr(draining, "hold_units", hold)
-    monkeypatch.setattr(creating, "are_drained", slow)
+    monkeypatch.setattr(creating, "postpone_if_drained", slow)
     create_savepoint(local.home, local.name, "point")
     assert not held(local)
 
@@ -297,7 +297,7 @@ def take_with_hosts(local: LocalApplication) -> SavepointPlace:
         return whole(*arguments, **named)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(creating, "are_drained", lambda *_: False)
+        patch.setattr(creating, "postpone_if_drained", lambda *_: False)
         patch.setattr(creating, "drain", drain)
         patch.setattr(creating, "cancel_application", partial(cancel_application, timeout=0.0))
         return create_savepoint(local.home, "app", "point").place
