@@ -102,6 +102,15 @@ def test_the_public_ci_runs_what_a_merge_needs_on_every_python_that_a_release_su
     assert [each for each in used if not re.fullmatch(r"actions/[a-z-]+@v\d+", each)] == []
 
 
+def test_the_weekly_ci_runs_targets_of_the_makefile():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "deep.yml").read_text(encoding="utf-8"))
+    runs = [step["run"].split() for step in workflow["jobs"]["test"]["steps"] if "run" in step]
+    wanted = {target for words in runs if words[0] == "make" for target in words[1:]}
+    assert wanted == {"audit", "servers", "deep"}
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert wanted <= set(targets)
+
+
 def interpreters(version: str) -> Iterator[Path]:
     """Find executables of a version of Python on the path, and among those of pyenv."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or "~/.pyenv").expanduser()
