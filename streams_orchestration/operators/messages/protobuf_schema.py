@@ -140,7 +140,7 @@ def _message(fields: Any, name: str, before: Any, path: str) -> list[str]:
 
 
 def _check_names(names: Sequence[str], path: str) -> None:
-    """Raise ValueError for a name that is not one of a field, or two that are the same in JSON, as `a_b` and `aB` are.
+    """Raise ValueError for a name that is not one of a field, or two that are the same in JSON, as a_b and aB are.
 
     A name begins with a letter, and has letters, digits and `_` only. `path` precedes the names in messages.
     """
