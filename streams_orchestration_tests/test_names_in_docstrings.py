@@ -8,12 +8,15 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from streams_orchestration_tests.sources import READS_SOURCES, docstrings, modules, nodes_of
+from streams_orchestration_tests.sources import READS_SOURCES, ROOT, docstrings, modules, nodes_of
 
 pytestmark = READS_SOURCES
 
 NAME = re.compile(r"`(_?[a-z]+(?:_[a-z0-9]+)+)`")
 """A name of several words in a docstring. A single word may be a value or a key of a spec."""
+DEFINITION = re.compile(r"^ *(?:def|class) (\w+)", re.MULTILINE)
+OF_MODULE = re.compile(r"`([a-z_]+\.\w+)`")
+"""A module, or a name that it defines, in a docstring of the model of consistent regions."""
 EXAMPLES = {
     "streams_catalog_up",
     "lhs_a",
@@ -65,3 +68,13 @@ def test_names_that_no_source_has_are_found(source: str, names: int):
 
 def test_names_in_docstrings_exist():
     assert unknown({str(path): path.read_text(encoding="utf-8") for path in modules()}) == []
+
+
+def test_functions_of_the_product_that_the_model_names_are_in_the_modules_that_it_names():
+    model = sorted((ROOT.parent / "streams_orchestration_tests" / "protocol").glob("*.py"))
+    defined = {path.name for path in (*modules(), *model)}
+    defined.update(f"{path.stem}.{name}" for path in modules() for name in DEFINITION.findall(path.read_text("utf-8")))
+    texts = [each for path in model for each in docstrings(path.name, nodes_of(path.read_text("utf-8")))]
+    named = [(each.place, name) for each in texts for name in OF_MODULE.findall(each.text)]
+    assert named
+    assert [f"{place}: {name}" for place, name in named if name not in defined] == []

@@ -1,6 +1,6 @@
 """A redeploy as the model takes it: units are held, drained to their cuts, carried over, and switched to another plan.
 
-The functions do what `draining.py`, `state_migration.py` and `switching.py` do. Operators, PEs and units stay as they
+The functions do what `holding.py`, `state_migration.py` and `switching.py` do. Operators, PEs and units stay as they
 are; where a topology has channels, the splitter of the next plan sends every tuple to another one.
 """
 
@@ -22,7 +22,7 @@ def members(topology: Topology, units: Iterable[int]) -> list[int]:
 
 
 def is_at_cut(topology: Topology, world: World, number: int) -> bool:
-    """`draining._at_cut`: every PE of a unit has committed nothing since the last complete epoch."""
+    """`holding.at_cut`: every PE of a unit has committed nothing since the last complete epoch."""
     unit = world.units[number]
     return unit.trigger <= unit.completed and all(
         world.pes[pe].batch < 0
@@ -32,7 +32,7 @@ def is_at_cut(topology: Topology, world: World, number: int) -> bool:
 
 
 def is_under_way(topology: Topology, world: World) -> bool:
-    """`draining.describe_held_work`: something of the held units is not at rest."""
+    """`holding.describe_held_work`: something of the held units is not at rest."""
     if not all(is_at_cut(topology, world, unit) for unit in world.held):
         return True
     for pe in members(topology, world.held):
@@ -47,12 +47,12 @@ def is_under_way(topology: Topology, world: World) -> bool:
 
 
 def hold(world: World, units: tuple[int, ...]) -> World:
-    """`draining.hold_units`."""
+    """`holding.hold_units`."""
     return world._replace(redeploys=world.redeploys - 1, held=units)
 
 
 def release(world: World) -> World:
-    """`draining.release_units`, or the hold ends by itself since its process has died."""
+    """`holding.release_units`, or the hold ends by itself since its process has died."""
     return world._replace(held=(), carried=(), carried_at=0)
 
 
@@ -76,7 +76,7 @@ def _generation(world: World) -> int:
 
 
 def is_refused(setting: Setting, world: World) -> bool:
-    """`switching.switch` refuses what has gone on meanwhile, `proof.prove` keys that would not be found."""
+    """`switching.switch` refuses what has gone on meanwhile, `rescaling.prove` refuses keys that would not be found."""
     topology = setting.topology
     held = members(topology, world.held)
     gone_on = (_cut(world.carried), world.carried_at) != (_cut(_rows(topology, world)), _generation(world))

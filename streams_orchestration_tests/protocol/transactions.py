@@ -145,7 +145,7 @@ def new_host(setting: Setting, world: World, pe: int) -> World:
 
 
 def move(world: World, pe: int, number: int) -> World:
-    """`publishing.publish` up to the rename."""
+    """`publishing.publish_files` up to the rename."""
     file = world.files[pe][number]
     files = put(world.files[pe], number, file._replace(moved=True))
     visible = (*world.visible[pe], *file.items)
@@ -153,7 +153,7 @@ def move(world: World, pe: int, number: int) -> World:
 
 
 def mark(world: World, pe: int) -> World:
-    """`publishing.publish` after the renames."""
+    """`publishing.publish_files` after the renames."""
     kept = tuple(file for file in world.files[pe] if not file.moved)
     return world._replace(files=put(world.files, pe, kept))
 
