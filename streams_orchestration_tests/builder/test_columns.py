@@ -220,7 +220,7 @@ def test_an_application_of_columns_has_the_plan_of_one_of_texts():
     assert plan_of(of_columns) == plan_of(of_texts)
 
 
-def test_it_runs():
+def test_an_application_of_columns_runs():
     app = Application("a")
     n = col("n")
     given_ = numbers(app).filter(n > 1).select("n", more=n + 0.5)

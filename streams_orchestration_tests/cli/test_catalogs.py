@@ -28,14 +28,14 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -
     return " ".join((captured.out + captured.err).split())
 
 
-def test_it_says_where_the_catalog_is(home: Home, capsys: pytest.CaptureFixture[str]):
+def test_catalog_show_says_where_the_catalog_is(home: Home, capsys: pytest.CaptureFixture[str]):
     nothing = said(capsys, "show")
     assert f"catalog {home.catalog} revision none: no application was ever deployed here" in nothing
     create_catalog(home)
     assert f"revision {product_revision()} deployed nothing" in said(capsys, "show")
 
 
-def test_it_upgrades_an_older_one_once(
+def test_catalog_upgrade_upgrades_an_older_catalog_once(
     home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     catalog_of_first_release(home)

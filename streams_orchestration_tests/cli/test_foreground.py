@@ -220,7 +220,7 @@ def test_an_interrupt_does_not_wait_for_a_reset_that_hangs(display: Display, mon
     released.set()
 
 
-def test_it_is_stopped_when_no_reset_is_left(display: Display) -> None:
+def test_an_application_is_stopped_when_no_reset_is_left(display: Display) -> None:
     jobs = FakeJobs(looks=1000)
     jobs.now = status(pes=(pe(0, state="FAILED", error="boom"),), units=(unit(attempts=5),))
     with Interrupts(lambda: None) as interrupts, pytest.raises(ResetsExhaustedError):

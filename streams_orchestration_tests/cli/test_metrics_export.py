@@ -31,14 +31,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return Home(tmp_path)
 
 
-def test_without_an_option_they_are_written_once(capsys: pytest.CaptureFixture[str]):
+def test_metrics_are_written_once_without_an_option(capsys: pytest.CaptureFixture[str]):
     assert main(["metrics"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("# HELP streams_catalog_up")
     assert "streams_state_directory_size_bytes " in text
 
 
-def test_they_are_served_and_nothing_is_left_behind(home: Home, capsys: pytest.CaptureFixture[str]):
+def test_metrics_are_served_and_nothing_is_left_behind(home: Home, capsys: pytest.CaptureFixture[str]):
     with ExitStack() as stack:
         _serve(home, "127.0.0.1", 0, stack)
         url = capsys.readouterr().err.split()[3]

@@ -49,7 +49,7 @@ def answered(capsys: Capture, *arguments: str, exit_status: int = 0) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def test_it_shows_what_it_removes_and_removes_it_if_that_is_confirmed(stopped: Home, capsys: Capture):
+def test_remove_shows_what_it_removes_and_removes_it_if_that_is_confirmed(stopped: Home, capsys: Capture):
     shown = answered(capsys, "app", "--dry-run")
     assert (shown["command"], shown["application"], shown["removed"]) == ("remove", "app", False)
     assert shown["rows"] > 3
@@ -69,7 +69,7 @@ def test_it_shows_what_it_removes_and_removes_it_if_that_is_confirmed(stopped: H
 
 
 @pytest.mark.parametrize(("answer", "status", "left"), [("n", 1, ("app",)), ("y", 0, ())])
-def test_it_asks_on_a_terminal(
+def test_remove_asks_on_a_terminal(
     stopped: Home, monkeypatch: pytest.MonkeyPatch, capsys: Capture, answer: str, status: int, left: tuple[str, ...]
 ):
     monkeypatch.setattr("sys.stdin", Terminal(f"{answer}\n"))

@@ -51,7 +51,7 @@ def test_a_savepoint_is_made_shown_and_removed(home: Home, capsys: Capture):
     assert answered(capsys, "savepoint", "list")["savepoints"] == []
 
 
-def test_it_is_text_to_read_too(home: Home, capsys: Capture):
+def test_a_savepoint_is_shown_as_text_too(home: Home, capsys: Capture):
     assert main(["savepoint", "create", "app", "first"]) == 0
     assert capsys.readouterr().out.startswith("app/first: epoch 0, 0 states with 0 rows")
     assert main(["savepoint", "list"]) == 0
@@ -79,7 +79,7 @@ def test_one_that_is_damaged_does_not_hide_the_others(home: Home, capsys: Captur
     assert answered(capsys, "savepoint", "show", "first", exit_status=1)["error"]["kind"] == "runtime"
 
 
-def test_it_goes_out_and_comes_in(home: Home, capsys: Capture, tmp_path: Path):
+def test_a_savepoint_is_exported_and_imported(home: Home, capsys: Capture, tmp_path: Path):
     answered(capsys, "savepoint", "create", "app", "first")
     exported = tmp_path / "exported"
     assert answered(capsys, "savepoint", "export", "first", str(exported))["savepoint"]["path"] == str(exported)
@@ -112,7 +112,7 @@ def test_errors(home: Home, capsys: Capture, tmp_path: Path, monkeypatch: pytest
     assert message in answered(capsys, "savepoint", *arguments, exit_status=exit_status)["error"]["message"]
 
 
-def test_it_waits_for_whoever_starts_or_redeploys_the_application(
+def test_a_savepoint_waits_for_whoever_starts_or_redeploys_the_application(
     home: Home, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ):
     starter = Starter(4711, 0.0, "streams redeploy")

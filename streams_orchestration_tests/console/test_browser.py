@@ -330,7 +330,7 @@ def test_the_timeline_begins_with_the_deployment(browser: Any, tmp_path: Path):
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), pytest.param(390, "dark", marks=pytest.mark.deep)])
-def test_it_is_accessible(browser: Any, address: str, width: int, scheme: str):
+def test_the_page_is_accessible(browser: Any, address: str, width: int, scheme: str):
     if not AXE.is_file():
         pytest.skip("needs axe, which `make page` installs")
     seen = Seen(browser, width, scheme)

@@ -41,7 +41,7 @@ def test_very_many_new_objects_count_as_old_at_once(monkeypatch):
     assert any(each is made for each in gc.get_objects(generation=2))
 
 
-def test_it_stays_off_where_it_was_off():
+def test_the_collector_stays_off_if_it_was_off():
     gc.disable()
     try:
         with uncollected():

@@ -188,7 +188,7 @@ def test_a_file_of_python_is_a_spec(tmp_path: Path):
     assert definitions.resolve_job_def("shop__compile").execute_in_process().success
 
 
-def test_it_is_registered():
+def test_the_component_is_registered():
     from dagster.components.core.package_entry import get_package_objects_in_module
 
     import streams_orchestration.orchestration as registered

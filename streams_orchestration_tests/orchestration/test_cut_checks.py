@@ -170,7 +170,7 @@ def test_the_checks_of_a_stopped_or_complete_application_pass_with_a_note(state:
     assert notes == dict.fromkeys(("cuts_are_fresh", "sinks_are_complete", "units_work"), f"demo is {state}")
 
 
-def test_it_is_known_when_a_cut_would_be_late():
+def test_the_next_cut_of_a_running_application_has_a_time_at_which_it_would_be_late():
     status = running()
     assert late_at(status, NOW) == NOW - 1 + LATE_SECONDS
     assert late_at(status, NOW + LATE_SECONDS) == 0

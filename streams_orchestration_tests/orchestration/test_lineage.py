@@ -34,7 +34,7 @@ def graph(compilation: Compilation) -> nx.DiGraph:
     return build_lineage_graph(compilation)
 
 
-def test_it_runs_from_the_source_to_the_result(graph: nx.DiGraph):
+def test_lineage_runs_from_the_source_to_the_result(graph: nx.DiGraph):
     assert nx.has_path(graph, "sources/Numbers", "sinks/Results")
     assert nx.has_path(graph, "spec", "deployment")
     kinds = [graph.nodes[node]["kind"] for node in nx.shortest_path(graph, "sources/Numbers", "sinks/Results")]

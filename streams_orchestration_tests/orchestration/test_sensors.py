@@ -93,7 +93,7 @@ def test_an_application_by_itself_has_a_sensor_of_its_own(spec: Path, home: Home
     assert [job.name for job in defs.resolve_sensor_def("demo__failed_units").jobs] == ["demo__reset"]
 
 
-def test_it_skips_what_is_not_deployed(daemon: Daemon, runtime: Runtime):
+def test_the_sensor_skips_an_application_that_is_not_deployed(daemon: Daemon, runtime: Runtime):
     assert daemon.tick().skip_message == "nothing is deployed"
     assert runtime.calls == [("watch_applications", WATCH_SECONDS)]
 

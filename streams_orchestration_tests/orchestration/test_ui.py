@@ -69,7 +69,7 @@ def test_a_port_that_is_taken_is_said_before_anything_starts(home: Home, spec: P
 
 
 @pytest.mark.slow
-def test_it_serves_its_own_pages_on_the_loopback_address_and_stops_with_all_its_processes(home: Home, spec: Path):
+def test_the_ui_serves_its_own_pages_on_the_loopback_address_and_stops_with_all_its_processes(home: Home, spec: Path):
     port = free_port()
     environment = {key: value for key, value in os.environ.items() if key != "DAGSTER_HOME"}
     arguments = [sys.executable, "-c", SERVE, str(home.root), str(port), str(spec.parent)]

@@ -240,7 +240,7 @@ def test_every_plan_is_a_partition_that_keeps_the_constraints(
     st.one_of(st.none(), st.integers(1, 6)),
     st.lists(st.integers(0, 50), min_size=14, max_size=14),
 )
-def test_so_is_every_plan_by_load(
+def test_every_plan_by_load_is_a_partition_that_keeps_the_constraints(
     drawn: list[Any], pairs: list[tuple[int, int]], wanted: int | None, loads: list[int]
 ) -> None:
     streams = tuple(StreamProfile(str(number), load % 7, bytes=0.0) for number, load in enumerate(loads[: len(drawn)]))

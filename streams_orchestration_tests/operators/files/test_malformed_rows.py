@@ -52,7 +52,7 @@ def test_rows_of_csv_that_cannot_be_read_are_named_with_line_and_column(tmp_path
     assert bench.metrics == {"malformed": 4}
 
 
-def test_they_are_dropped_and_counted_without_a_second_port(tmp_path: Path):
+def test_malformed_rows_are_dropped_and_counted_without_a_second_port(tmp_path: Path):
     path = tmp_path / "rows.csv"
     path.write_text(CSV)
     bench = source(path)

@@ -366,7 +366,7 @@ def test_wrong_parameters_of_a_tcp_source_are_refused_before_it_runs(
         bench(tmp_path, **parameters)
 
 
-def test_it_is_refused_in_a_parallel_region_and_with_attributes_that_are_not_there(tmp_path: Path):
+def test_a_tcp_source_is_refused_in_a_parallel_region_and_with_attributes_that_are_not_there(tmp_path: Path):
     with pytest.raises(UnknownAttributeError, match="no attribute m"):
         bench(tmp_path, metadata={"m": "number"})
     _, source = bench(tmp_path)

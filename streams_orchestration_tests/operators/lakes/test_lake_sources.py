@@ -214,7 +214,7 @@ def test_a_server_that_is_away_in_the_middle_loses_and_repeats_nothing(
     assert bench.rows() == whole.rows()
 
 
-def test_it_says_when_the_server_is_back(lake: Delta, monkeypatch: pytest.MonkeyPatch):
+def test_a_source_counts_no_failed_tries_once_the_server_is_back(lake: Delta, monkeypatch: pytest.MonkeyPatch):
     kind = "delta" if lake.operator == "DeltaSink" else "iceberg"
     monkeypatch.setattr(HISTORIES[kind], "open", failing(HISTORIES[kind].open, {1}))
     bench: Bench = lake.source(SCHEMA)

@@ -22,7 +22,7 @@ def act(state: Any, actions: list[tuple[Any, Any]]) -> None:
 
 
 @given(ACTIONS, ACTIONS, ACTIONS)
-def test_it_is_a_dictionary_also_after_it_came_back_from_what_changed(before: Any, between: Any, after: Any):
+def test_a_dictionary_state_is_a_dictionary_also_after_its_changes_were_applied(before: Any, between: Any, after: Any):
     state, expected = DictState(), {}
     act(state, before)
     act(expected, before)
@@ -48,7 +48,7 @@ def test_it_is_a_dictionary_also_after_it_came_back_from_what_changed(before: An
         assert list(each.items()) == list(expected.items())
 
 
-def test_it_is_used_like_a_dictionary():
+def test_a_dictionary_state_is_used_like_a_dictionary():
     state = DictState({"a": 1})
     assert state.get("b", 2) == 2
     assert state.setdefault(("c", 1), [0]) == [0]

@@ -157,7 +157,7 @@ def test_values_of_every_type_come_back(kind: str, value: Any):
     assert state.get_many([2, 3, 1]).column(0).to_pylist() == [value, None, value]
 
 
-def test_it_is_used_like_a_dictionary():
+def test_a_keyed_state_is_used_like_a_dictionary():
     state = KeyedState("user string, day date", "count bigint, last double")
     key = "anna", datetime.date(2024, 1, 1)
     state[key] = 1, 0.5

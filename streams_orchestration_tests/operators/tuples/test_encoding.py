@@ -24,7 +24,7 @@ def test_a_dictionary_is_that_of_the_column(columns: list[list[str | None]], sta
             assert len(actual.dictionary.unique()) == len(actual.dictionary)
 
 
-def test_it_is_found_once_for_all_who_look_at_the_column():
+def test_a_dictionary_is_found_once_for_all_who_look_at_the_column():
     forget_encodings()
     batch = pa.RecordBatch.from_pydict({"a": ["x", "y"] * 10})
     assert encoded(batch.column("a")) is encoded(batch.select(["a"]).column(0))

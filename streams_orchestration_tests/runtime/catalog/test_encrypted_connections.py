@@ -50,7 +50,7 @@ def address(made: Server, options: str) -> str:
     return f"postgresql://streams@localhost:{made.port}/postgres?schema=encrypted&hostaddr=127.0.0.1&{options}"
 
 
-def test_it_is_reached_by_tls_with_the_certificate_verified(
+def test_the_catalog_is_reached_by_tls_with_the_certificate_verified(
     encrypted: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     root = encrypted.directory / "data" / "server.crt"

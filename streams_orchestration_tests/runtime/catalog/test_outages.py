@@ -78,7 +78,7 @@ def test_a_host_that_is_told_to_end_does_not_wait_for_it(host: Host, monkeypatch
 
 
 @pytest.mark.parametrize(("limit", "said"), [(30.0, "tried again for 30 s."), (float("inf"), "until it can be used.")])
-def test_it_is_said_how_long_the_catalog_is_waited_for(
+def test_a_host_says_how_long_it_waits_for_the_catalog(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, limit: float, said: str
 ):
     monkeypatch.setattr(outage, "PAUSES", Pauses(0.0, 0.0))

@@ -59,7 +59,7 @@ def test_the_server_releases_what_a_dead_process_held(machines: tuple[Home, Home
         lock_start(second, "app", "streams run", limit=20).release()
 
 
-def test_it_waits_for_the_other_machine_and_says_for_whom(machines: tuple[Home, Home]):
+def test_a_start_waits_for_the_other_machine_and_says_for_whom(machines: tuple[Home, Home]):
     first, second = machines
     waited: list[Starter | None] = []
     held = lock_start(first, "app", "streams redeploy")

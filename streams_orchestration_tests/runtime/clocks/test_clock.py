@@ -39,12 +39,12 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     return machine
 
 
-def test_before_the_database_is_reached_it_is_the_clock_of_the_machine(machine: Machine):
+def test_before_the_database_is_reached_the_clock_is_that_of_the_machine(machine: Machine):
     assert clock.is_stale()
     assert clock.now() == machine.time
 
 
-def test_it_is_the_clock_of_the_database(machine: Machine):
+def test_the_clock_is_that_of_the_database(machine: Machine):
     clock.read(machine.time + HOUR, clock.started())
     machine.wait(7.0)
     assert clock.now() == machine.time + HOUR
@@ -52,7 +52,7 @@ def test_it_is_the_clock_of_the_database(machine: Machine):
     assert not clock.is_stale()
 
 
-def test_it_is_read_again_when_the_reading_is_old(machine: Machine):
+def test_the_clock_is_stale_once_its_reading_is_old(machine: Machine):
     clock.read(machine.time, clock.started())
     machine.wait(clock.READING_MAX_AGE_SECONDS)
     assert not clock.is_stale()

@@ -98,7 +98,7 @@ def test_a_removed_application_leaves_its_results_and_nothing_else(tmp_path: Pat
         read_status(local.home, "app")
 
 
-def test_it_begins_again_from_zero_once_its_results_are_gone(tmp_path: Path):
+def test_a_removed_application_begins_again_from_zero_once_its_results_are_gone(tmp_path: Path):
     local = stopped(tmp_path)
     remove(local.home)
     with pytest.raises(NotDeployableError, match=r"files? of an earlier run"):

@@ -49,7 +49,7 @@ def place(tmp_path: Path, hosts: FakeHosts) -> Place:
     return place
 
 
-def test_it_starts_what_is_wanted_on_its_machine(place: Place):
+def test_an_agent_starts_the_hosts_that_are_wanted_on_its_machine(place: Place):
     assert control.launch_hosts(place.catalog, place.name) == ("host 0 on m",)
     assert (place.host.state, place.host.machine, place.host.pid) == ("STARTING", "m", None)
     place.agents["m"].turn()
@@ -132,7 +132,7 @@ def test_a_machine_that_is_drained_stays_so_when_its_agent_comes_back(place: Pla
     assert read_machines(place.home)[0].state == "DRAINING"
 
 
-def test_it_reports_a_host_that_has_ended(place: Place):
+def test_an_agent_reports_a_host_that_has_ended(place: Place):
     control.launch_hosts(place.catalog, place.name)
     place.agents["m"].turn()
     place.set(tables.host, state="RUNNING")
@@ -141,7 +141,7 @@ def test_it_reports_a_host_that_has_ended(place: Place):
     assert (place.host.state, place.host.error) == ("FAILED", "its process 101 on m has ended")
 
 
-def test_it_reports_a_host_that_cannot_be_started(place: Place, monkeypatch: pytest.MonkeyPatch):
+def test_an_agent_reports_a_host_that_cannot_be_started(place: Place, monkeypatch: pytest.MonkeyPatch):
     def refuse(_start: object) -> None:
         message = "no room"
         raise HostLaunchError(message)

@@ -46,7 +46,7 @@ def test_a_caller_that_awaits_the_start_is_told_the_reason(place: Place):
         awaiting.await_running_pes(place.catalog, place.name, 60.0)
 
 
-def test_it_is_started_when_a_machine_comes(place: Place):
+def test_a_waiting_host_is_started_when_a_machine_comes(place: Place):
     control.launch_hosts(place.catalog, place.name)
     tending = HostRescheduler(place.home, "north")
     tending.look()
@@ -57,7 +57,7 @@ def test_it_is_started_when_a_machine_comes(place: Place):
     assert read_status(place.home, place.name).state == "RUNNING"
 
 
-def test_it_is_started_when_its_machine_takes_hosts_again(place: Place):
+def test_a_waiting_host_is_started_when_its_machine_takes_hosts_again(place: Place):
     place.registered("south")
     set_machine_state(place.home, "south", "DRAINING")
     control.launch_hosts(place.catalog, place.name)

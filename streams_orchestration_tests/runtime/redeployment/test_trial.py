@@ -237,7 +237,7 @@ def test_a_host_that_cannot_be_started_at_all_takes_the_plan_back(
     finish(local)
 
 
-def test_it_is_taken_back_by_hand_once(local: LocalApplication):
+def test_a_redeploy_is_reverted_by_hand_once(local: LocalApplication):
     with pytest.raises(NotRevertedError, match="it was never redeployed"):
         previous_plan(local.catalog, local.name)
     begin(local)

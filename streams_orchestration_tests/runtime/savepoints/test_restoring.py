@@ -138,7 +138,9 @@ def test_applications_of_every_shape_give_the_remaining_results(name: str, turns
     assert together(before, of_shape(other, name)) == SHAPES[name].expected
 
 
-def test_it_goes_from_sqlite_to_postgresql(tmp_path: Path, postgresql: Server, monkeypatch: pytest.MonkeyPatch):
+def test_an_application_goes_from_sqlite_to_postgresql(
+    tmp_path: Path, postgresql: Server, monkeypatch: pytest.MonkeyPatch
+):
     plan = visits(tmp_path, 2, 3)
     local = LocalApplication(Home(tmp_path / "home"), plan, source_limit=4)
     run_some(local, 4)
@@ -150,7 +152,7 @@ def test_it_goes_from_sqlite_to_postgresql(tmp_path: Path, postgresql: Server, m
     assert counts(local) | counts(moved) == Counter(key for key, _ in set(rows(COUNT)))
 
 
-def test_it_goes_to_other_state_directories(tmp_path: Path, database: str):
+def test_an_application_goes_to_other_state_directories(tmp_path: Path, database: str):
     plan = visits(tmp_path, 2, 3)
     local = LocalApplication(Home(tmp_path / "home"), plan, source_limit=4)
     run_some(local, 4)

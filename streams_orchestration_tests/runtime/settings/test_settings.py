@@ -80,7 +80,7 @@ def test_the_size_of_logs_is_in_bytes_or_has_a_unit(text: str, size: int, monkey
     assert Settings.from_environment().log_size == size
 
 
-def test_they_are_kept_with_the_deployment(home: Home, monkeypatch: pytest.MonkeyPatch):
+def test_settings_are_kept_with_the_deployment(home: Home, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("STREAMS_SOURCE_LIMIT")
     with Catalog(home).read() as connection:
         kept = Settings(**connection.scalars(select(tables.application.c.settings)).one())

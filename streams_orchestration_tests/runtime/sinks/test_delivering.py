@@ -189,7 +189,7 @@ def test_batches_that_wait_are_one_delivery(tmp_path: Path):
     assert [tuples for _, tuples in letters(tmp_path)] == [rows(5), rows(10, first=5)]
 
 
-def test_and_after_a_crash_what_was_delivered_does_not_come_again_with_what_follows(
+def test_delivered_tuples_do_not_come_again_with_later_ones_after_a_crash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     local = uncommitted(tmp_path)

@@ -11,13 +11,15 @@ from streams_orchestration.runtime.storage import home as module
 from streams_orchestration.runtime.storage.home import Home
 
 
-def test_the_environment_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_environment_names_the_state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "there"))
     assert Home.default().root == tmp_path / "there"
 
 
 @pytest.mark.parametrize("value", [None, ""])
-def test_it_is_in_the_working_directory_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str | None):
+def test_the_state_directory_is_in_the_working_directory_unless_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str | None
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("STREAMS_HOME", raising=False)
     if value is not None:
@@ -25,7 +27,7 @@ def test_it_is_in_the_working_directory_otherwise(tmp_path: Path, monkeypatch: p
     assert Home.default().root == tmp_path / ".streams"
 
 
-def test_it_is_made_with_all_directories_above_and_left_empty(tmp_path: Path):
+def test_the_state_directory_is_made_with_all_directories_above_and_left_empty(tmp_path: Path):
     home = Home(tmp_path / "a" / "b").prepare()
     assert list(home.root.iterdir()) == []
     assert home.prepare() is home
@@ -62,7 +64,7 @@ def test_a_full_disk_is_found_before_anything_is_written(tmp_path: Path, monkeyp
         Home(tmp_path).prepare()
 
 
-def test_it_is_made_for_its_user_only_and_one_that_is_there_keeps_its_rights(tmp_path: Path):
+def test_a_new_state_directory_is_for_its_user_only_and_an_existing_one_keeps_its_rights(tmp_path: Path):
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o2770)

@@ -122,7 +122,9 @@ def catalog(database: str, tmp_path: Path) -> Catalog:
 
 @given(units=UNITS, completed=st.integers(0, 3))
 @examples(20)
-def test_it_stands_where_it_stood_at_the_cut(units: dict[str, list[list[Batch]]], completed: int, catalog: Catalog):
+def test_a_unit_that_is_rolled_back_holds_what_it_held_at_the_cut(
+    units: dict[str, list[list[Batch]]], completed: int, catalog: Catalog
+):
     completed = min(completed, *closed(units["region"]))
     before = {**units, "region": [at_cut(batches, completed) for batches in units["region"]]}
     name, other = uuid.uuid4().hex, uuid.uuid4().hex

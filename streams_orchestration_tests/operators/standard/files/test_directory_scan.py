@@ -126,7 +126,7 @@ def test_metadata_of_a_file_become_attributes(tmp_path: Path):
     assert harness.rows() == [(str(tmp_path / "a"), "a", str(tmp_path), 3, datetime.fromtimestamp(3, UTC))]
 
 
-def test_it_may_end_with_the_files_that_are_there(tmp_path: Path):
+def test_a_scan_may_end_with_the_files_that_are_there(tmp_path: Path):
     write(tmp_path, "a")
     harness = scan(tmp_path, until="latest")
     offset, exhausted = harness.produce({})

@@ -171,7 +171,9 @@ def test_files_that_need_not_be_there_are_no_end_of_a_run(tmp_path: Path):
     assert harness.produce({}, 3).exhausted
 
 
-def test_it_needs_event_time_and_no_more_files_than_can_be_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_interleaving_needs_event_time_and_no_more_files_than_can_be_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     directory = tmp_path / "in"
     write(directory, [[1], [2], [3]])
     given = {"file": str(directory), "interleave": True}

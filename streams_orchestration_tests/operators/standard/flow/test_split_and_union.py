@@ -174,7 +174,7 @@ def test_a_mapping_that_names_no_index_is_refused(tmp_path: Path, line: str):
         Bench(Split, [ROW], [ROW] * 2, tmp_path, file="ports.csv", key="k")
 
 
-def test_they_run_together_in_an_application(tmp_path: Path):
+def test_split_union_punctor_and_throttle_run_together_in_an_application(tmp_path: Path):
     """Split apart and put together again, every tuple is there once."""
     file = write_rows(tmp_path / "rows.parquet", 50)
     outputs = [{"stream": name, "schema": "Row"} for name in ("Low", "High")]

@@ -97,7 +97,7 @@ def test_tuples_that_wait_at_a_gate_may_be_dropped_at_the_end():
 
 @given(arrivals=ARRIVALS, restarts=st.booleans())
 @examples(150)
-def test_so_many_tuples_pass_a_gate_as_were_acknowledged(arrivals: list[list[Any]], restarts: bool):
+def test_a_gate_passes_as_many_tuples_as_were_acknowledged(arrivals: list[list[Any]], restarts: bool):
     harness, wanted, queue, unacked, number = gate(), list[Any](), deque[Any](), 0, 0
     for batch in arrivals:
         for port, run in runs(batch):

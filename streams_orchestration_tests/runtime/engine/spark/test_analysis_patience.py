@@ -62,7 +62,9 @@ def test_a_busy_machine_may_take_as_much_longer(tmp_path: Path, monkeypatch: pyt
     awaited(monkeypatch, tmp_path, Child(waits=1.0, ends=4 * ANALYSIS_SECONDS), load=4.5)
 
 
-def test_it_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+def test_the_analysis_says_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
     with caplog.at_level(logging.WARNING, "streams.analysis"):
         awaited(monkeypatch, tmp_path, Child(waits=1.0, ends=2.5 * PROGRESS_LOG_SECONDS), load=1.0)
     assert [record.getMessage() for record in caplog.records] == [

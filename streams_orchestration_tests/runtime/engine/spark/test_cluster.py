@@ -54,7 +54,7 @@ def test_an_address_that_is_named_is_where_executors_reach_the_driver(tmp_path: 
     assert there["spark.driver.bindAddress"] == there["spark.executorEnv.STREAMS_DRIVER"] == "10.0.0.7"
 
 
-def test_it_binds_elsewhere_where_that_is_named_too(tmp_path: Path):
+def test_the_driver_binds_to_another_address_if_that_is_named_too(tmp_path: Path):
     there = made(tmp_path, "spark.driver.host=driver.example\nspark.driver.bindAddress=0.0.0.0")
     assert (there["spark.driver.host"], there["spark.driver.bindAddress"]) == ("driver.example", "0.0.0.0")
 
@@ -77,7 +77,7 @@ def test_a_secret_is_on_no_command_line(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_it_cannot_be_set_by_others(tmp_path: Path, name: str):
+def test_a_property_that_the_runtime_sets_is_refused_in_the_file(tmp_path: Path, name: str):
     with pytest.raises(SettingError, match=f":2: a file without {name}"):
         settings(tmp_path, f"# mine\n{name} 4\n").properties()
 

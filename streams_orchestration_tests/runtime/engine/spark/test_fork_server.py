@@ -100,7 +100,7 @@ def test_hashes_are_those_of_every_other_start(python: str, tmp_path: Path) -> N
     assert subprocess.check_output([python, "-m", "hashed"]) == plain
 
 
-def test_it_belongs_to_the_family_of_the_host(kept: subprocess.Popen[bytes], python: str) -> None:
+def test_a_forked_process_belongs_to_the_family_of_the_host(kept: subprocess.Popen[bytes], python: str) -> None:
     process = waiting(python)
     (pid,) = (each.pid for each in forked(kept))
     assert {pid, process.pid} <= {each.pid for each in family(os.getpid())}
@@ -127,7 +127,9 @@ def runs(process: psutil.Process) -> bool:
 
 
 @pytest.mark.parametrize(("end", "status"), [("terminate", 143), ("kill", -9)])
-def test_it_ends_with_what_stands_for_it(kept: subprocess.Popen[bytes], python: str, end: str, status: int) -> None:
+def test_a_forked_process_ends_with_the_process_that_stands_for_it(
+    kept: subprocess.Popen[bytes], python: str, end: str, status: int
+) -> None:
     process = waiting(python)
     (child,) = forked(kept)
     getattr(process, end)()
@@ -135,7 +137,7 @@ def test_it_ends_with_what_stands_for_it(kept: subprocess.Popen[bytes], python: 
     assert process.wait(10) == status
 
 
-def test_it_ends_whatever_the_host_ignores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forked_process_ends_whatever_the_host_ignores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setenv("PYSPARK_DRIVER_PYTHON", sys.executable)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
@@ -195,7 +197,7 @@ def test_a_request_that_is_none_leaves_nothing_open(
     until(lambda: server.num_fds() <= before, lambda: f"{server.num_fds()} descriptors, {before} before")
 
 
-def test_it_ends_with_its_host_and_removes_the_directories_of_the_session(
+def test_a_fork_server_ends_with_its_host_and_removes_the_directories_of_the_session(
     kept: subprocess.Popen[bytes], python: str
 ) -> None:
     directory = Path(python).parent

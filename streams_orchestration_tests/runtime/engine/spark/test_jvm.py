@@ -22,7 +22,7 @@ def submit(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("below", ["own", ""])
-def test_it_works_in_the_directory_of_its_host_and_has_the_settings(below: str, submit: Path, tmp_path: Path):
+def test_the_jvm_works_in_the_directory_of_its_host_and_has_the_settings(below: str, submit: Path, tmp_path: Path):
     submit.write_text('#!/bin/sh\npwd > "$SPARK_HOME/said"\necho "$@" >> "$SPARK_HOME/said"\n')
     own = tmp_path / "own"
     own.mkdir()
@@ -67,7 +67,9 @@ def test_one_that_ends_before_it_can_be_connected_to_is_an_error_with_its_reason
     assert reason in str(error.value)
 
 
-def test_it_need_not_look_up_the_name_of_this_machine(submit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_jvm_need_not_look_up_the_name_of_this_machine(
+    submit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
     submit.write_text('#!/bin/sh\necho "$SPARK_LOCAL_IP" > "$SPARK_HOME/said"\n')
     for address, known in (("127.0.0.1", "127.0.0.1"), ("10.0.0.7", "10.0.0.7"), ("0.0.0.0", "")):

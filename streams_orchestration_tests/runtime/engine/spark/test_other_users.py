@@ -71,7 +71,7 @@ def as_another(code: str, arguments: list[str]) -> list[str]:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=120).stdout.splitlines()
 
 
-def test_they_have_no_object_deserialised() -> None:
+def test_other_users_have_no_object_deserialised() -> None:
     sockets = psutil.Process(spark_engine().pid).net_connections("tcp")
     gateway: Any = SparkContext._gateway
     listening = {each.laddr.port for each in sockets if each.status == psutil.CONN_LISTEN}
@@ -82,7 +82,7 @@ def test_they_have_no_object_deserialised() -> None:
     assert sum("SaslMessage" in answer for answer in answers) == 2 * len(ports), answers
 
 
-def test_they_see_neither_its_sockets_nor_its_files() -> None:
+def test_other_users_see_neither_the_sockets_nor_the_files_of_a_session() -> None:
     session = spark_engine().session
     jvm: Any = session._jvm
     local = session.sparkContext.getConf().get("spark.local.dir")

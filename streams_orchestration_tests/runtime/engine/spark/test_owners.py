@@ -199,7 +199,7 @@ def test_tasks_of_a_level_are_shared_out_evenly_whoever_gets_them(start: Callabl
     assert Counter(owners) == {worker.pid: 2 for worker in workers}
 
 
-def test_and_so_they_are_when_workers_look_for_owners_at_once(start: Callable[[], Process]):
+def test_tasks_of_a_level_are_shared_out_evenly_when_workers_look_for_owners_at_once(start: Callable[[], Process]):
     workers = [start() for _ in range(4)]
     workers[0].run("a", "0-0")
     for partition, worker in enumerate(workers):
@@ -207,7 +207,7 @@ def test_and_so_they_are_when_workers_look_for_owners_at_once(start: Callable[[]
     assert Counter(worker.pipe.recv()[0] for worker in workers) == {worker.pid: 1 for worker in workers}
 
 
-def test_then_who_owns_the_fewest_of_all_levels(start: Callable[[], Process]):
+def test_the_first_task_of_a_level_goes_to_the_process_that_owns_the_fewest_of_all_levels(start: Callable[[], Process]):
     first, second = start(), start()
     assert [first.run("a", f"{level}-0")[0] for level in range(3)] == [first.pid, second.pid, first.pid]
 

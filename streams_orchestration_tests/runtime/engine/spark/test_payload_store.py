@@ -58,7 +58,7 @@ def test_a_payload_is_taken_by_another_process_once(holder: Holder):
         here.take(payload)
 
 
-def test_and_by_the_process_itself():
+def test_a_payload_is_taken_by_the_process_itself():
     here = PayloadStore(lambda: "here")
     assert here.take(here.hold("task", pa.py_buffer(DATA))).to_pybytes() == DATA
 

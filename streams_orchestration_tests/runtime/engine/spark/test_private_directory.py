@@ -34,7 +34,7 @@ def test_only_its_user_may_look_into_it(base: Path) -> None:
         assert made.path.stat().st_mode & 0o777 == 0o700
 
 
-def test_it_is_gone_at_the_end(base: Path) -> None:
+def test_a_private_directory_is_gone_at_the_end(base: Path) -> None:
     with PrivateDirectory.make() as made:
         (made.path / "left").touch()
     assert list(base.iterdir()) == []

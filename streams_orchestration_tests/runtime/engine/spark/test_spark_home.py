@@ -44,7 +44,7 @@ def test_a_lean_one_has_all_but_the_machine_learning(spark: Path, cache: Path):
     assert list(cache.iterdir()) == [lean]
 
 
-def test_it_is_made_once_for_a_spark_and_anew_when_its_jars_change(spark: Path, cache: Path):
+def test_a_lean_home_is_made_once_for_a_spark_and_again_when_its_jars_change(spark: Path, cache: Path):
     lean = lean_home(cache)
     assert lean_home(cache) == lean
     (spark / "jars" / "connector.jar").touch()
