@@ -42,6 +42,11 @@ def count(number: float) -> str:
     return f"{number:,.0f}"
 
 
+def significant(number: float, digits: int = 6) -> float:
+    """Round a number to significant digits."""
+    return float(f"{number:.{digits}g}")
+
+
 def plural(number: int, noun: str) -> str:
     """Return the count with its noun: `1 row`, `2 rows`, `1,000 rows`."""
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from streams_orchestration.compiler.brief import significant
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 from streams_orchestration.compiler.decoupling.dataflow import SINKS, Dataflow
 from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate, executions, total_load
@@ -71,7 +72,7 @@ _TRIES = 40_000
 
 
 def _rounded(number: float) -> float:
-    return float(f"{number:.{_DIGITS}g}")
+    return significant(number, _DIGITS)
 
 
 def canonical(contraction: Contraction, assignment: Sequence[int]) -> list[int]:

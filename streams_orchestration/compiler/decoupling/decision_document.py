@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from streams_orchestration.compiler.brief import significant
 from streams_orchestration.compiler.decoupling.application_decision import ApplicationDecision, Crossing
 from streams_orchestration.compiler.decoupling.outcome import entering_rate
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
@@ -12,9 +13,6 @@ from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.assignment_document import mapping_of_assignment
-
-_DIGITS = 6
-"""The number of significant digits of measured numbers."""
 
 
 def assignment_of(
@@ -54,26 +52,26 @@ def decision_document(
         "decision": {
             "pe": decision.pe,
             "loads": {
-                "before": {str(pe): _short(load) for pe, load in decision.before.items()},
-                "after": [_short(load) for load in decision.after],
+                "before": {str(pe): significant(load) for pe, load in decision.before.items()},
+                "after": [significant(load) for load in decision.after],
             },
-            "saturation": _short(decision.saturation),
-            "tuplesPerSecond": _short(rate),
-            "mostTuplesPerSecond": _short(
+            "saturation": significant(decision.saturation),
+            "tuplesPerSecond": significant(rate),
+            "mostTuplesPerSecond": significant(
                 rate * decision.saturation * decision.costs.headroom([*decision.before.values()])
             ),
-            "predictedSpeedup": _short(decision.predicted_speedup),
-            **({"gain": _short(decision.gain(running))} if running is not None else {}),
+            "predictedSpeedup": significant(decision.predicted_speedup),
+            **({"gain": significant(decision.gain(running))} if running is not None else {}),
             "processors": decision.costs.processors,
-            "objective": _short(solution.evaluation.objective),
-            "bound": _short(min(solution.bound, solution.evaluation.objective)),
-            "gap": _short(solution.gap),
+            "objective": significant(solution.evaluation.objective),
+            "bound": significant(min(solution.bound, solution.evaluation.objective)),
+            "gap": significant(solution.gap),
             "solver": solution.solver,
             "seconds": round(solution.seconds, 3),
             "parts": [
                 {
-                    "load": _short(load),
-                    "operators": {physical.operators[each].name: _short(loads[each]) for each in operators},
+                    "load": significant(load),
+                    "operators": {physical.operators[each].name: significant(loads[each]) for each in operators},
                 }
                 for loads in (dict(zip(decision.problem.operators, decision.problem.loads, strict=True)),)
                 for operators, load in zip(decision.parting.parts, decision.after, strict=True)
@@ -97,10 +95,10 @@ def _cut(physical: PhysicalGraph, crossing: Crossing) -> dict[str, Any]:
         "stream": stream_of(physical, crossing),
         "from": crossing.sender,
         "to": crossing.receiver,
-        "tuplesPerSecond": _short(tuples),
-        "bytesPerTuple": _short(outlet.size),
-        "send": _short(outlet.send),
-        "receive": _short(outlet.receive * crossing.readers),
+        "tuplesPerSecond": significant(tuples),
+        "bytesPerTuple": significant(outlet.size),
+        "send": significant(outlet.send),
+        "receive": significant(outlet.receive * crossing.readers),
     }
 
 
@@ -111,7 +109,3 @@ def stream_of(physical: PhysicalGraph, crossing: Crossing) -> str:
     if output.splitter < 0:
         return stream
     return f"{stream}>{physical.splitters[output.splitter].id.partition('>')[2]}[{output.channel}]"
-
-
-def _short(number: float) -> float:
-    return float(f"{number:.{_DIGITS}g}")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from streams_orchestration.compiler.brief import significant
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.profiles.costs import MeasuredCosts
@@ -71,23 +72,23 @@ class Outcome:
     def document(self) -> dict[str, Any]:
         """Return the outcome as JSON."""
         return {
-            "predictedSpeedup": _short(self.predicted_speedup),
-            "measuredSpeedup": _short(self.measured_speedup),
-            "error": _short(self.error),
-            "throughputRatio": _short(self.throughput_ratio),
+            "predictedSpeedup": significant(self.predicted_speedup),
+            "measuredSpeedup": significant(self.measured_speedup),
+            "error": significant(self.error),
+            "throughputRatio": significant(self.throughput_ratio),
             "tuplesPerSecond": {
-                "before": _short(self.rate_before),
-                "mostBefore": _short(self.most_before),
-                "predictedMost": _short(self.predicted_most),
-                "now": _short(self.rate),
-                "mostNow": _short(self.measured_most),
+                "before": significant(self.rate_before),
+                "mostBefore": significant(self.most_before),
+                "predictedMost": significant(self.predicted_most),
+                "now": significant(self.rate),
+                "mostNow": significant(self.measured_most),
             },
             "pes": [
                 {
                     "pe": each.pe,
-                    "predictedLoad": _short(each.predicted),
-                    "measuredLoad": _short(each.measured),
-                    "busy": _short(each.busy),
+                    "predictedLoad": significant(each.predicted),
+                    "measuredLoad": significant(each.measured),
+                    "busy": significant(each.busy),
                 }
                 for each in self.pes
             ],
@@ -150,7 +151,3 @@ def outcome(
         measured_most=rate * costs.headroom(loads) if any(loads) else 0.0,
         pes=tuple(outcomes),
     )
-
-
-def _short(number: float) -> float:
-    return float(f"{number:.6g}")
