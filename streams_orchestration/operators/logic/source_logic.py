@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from streams_orchestration.operators.contract.context import OperatorContext
+from streams_orchestration.operators.contract.offset import offset_without
 from streams_orchestration.operators.contract.operator import Offset, ProducedTo
 from streams_orchestration.operators.errors.errors import check_attributes
 from streams_orchestration.operators.expressions.spl.text import SplText, call_as_name, program_of
@@ -118,7 +119,7 @@ def produced(logic: SourceLogic | None, offset: Offset, produce: Callable[[Offse
 
 def without_variables(offset: Offset) -> dict[str, Any]:
     """Return an offset without the variables of logic."""
-    return {name: value for name, value in offset.items() if name != VARIABLES}
+    return offset_without(offset, VARIABLES)
 
 
 def over_columns(text: str, functions: Iterable[str]) -> str:

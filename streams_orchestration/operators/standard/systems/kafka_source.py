@@ -11,6 +11,7 @@ from typing import Any
 from streams_orchestration import world
 from streams_orchestration.operators.background.read_ahead import ReadAhead
 from streams_orchestration.operators.clients.backoff import Backoff
+from streams_orchestration.operators.contract.offset import offset_without
 from streams_orchestration.operators.contract.operator import Offset, OperatorContext, ProducedTo, SourceOperator
 from streams_orchestration.operators.errors.errors import LOGGED, DataError, check_attributes
 from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
@@ -146,7 +147,7 @@ class KafkaSource(SourceOperator):
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
         """Return the offset without the end of the earlier run."""
-        return {name: value for name, value in offset.items() if name != "end"}
+        return offset_without(offset, "end")
 
     def pause(self) -> float | None:
         """Return the seconds until the next attempt if the cluster or the registry cannot be reached, else None."""

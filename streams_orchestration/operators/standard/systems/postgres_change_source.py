@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from streams_orchestration import world
 from streams_orchestration.operators.clients.backoff import Backoff
+from streams_orchestration.operators.contract.offset import offset_without
 from streams_orchestration.operators.contract.operator import (
     Offset,
     OperatorContext,
@@ -125,7 +126,7 @@ class PostgresChangeSource(SourceOperator):
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
         """Return the offset without the end of the earlier run."""
-        return {name: value for name, value in offset.items() if name != "end"}
+        return offset_without(offset, "end")
 
     def pause(self) -> float | None:
         """Return the seconds, never None, until the slot is checked or tried again; 0 while changes are left."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streams_orchestration import world
 from streams_orchestration.operators.clients.backoff import Backoff
+from streams_orchestration.operators.contract.offset import offset_without
 from streams_orchestration.operators.contract.operator import (
     Offset,
     OperatorContext,
@@ -120,12 +121,12 @@ class SqlSource(SourceOperator):
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
         """Return the offset without the end of the earlier run."""
-        return {name: value for name, value in offset.items() if name != "until"}
+        return offset_without(offset, "until")
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
         """Return the offset after a restore, without the table's identity, so that a copy of the table is accepted."""
-        return {name: value for name, value in offset.items() if name != "table"}
+        return offset_without(offset, "table")
 
     def pause(self) -> float | None:
         """Return the seconds, never None, until rows have settled or a check is due; 0 while rows are left."""
