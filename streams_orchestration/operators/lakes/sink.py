@@ -20,7 +20,7 @@ from streams_orchestration.operators.loading.libraries import import_modules, pa
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink, waiting_directory
-from streams_orchestration.operators.sinks.target_columns import target_columns
+from streams_orchestration.operators.sinks.target_columns import mentions_of_target, target_columns
 from streams_orchestration.operators.sinks.undeliverable import OnUndeliverable
 from streams_orchestration.operators.tuples.arrow_types import batch_without_unsigned, schema_without_unsigned
 from streams_orchestration.operators.tuples.batch import TupleBatch
@@ -76,7 +76,7 @@ class LakeSink(EpochSink):
     @classmethod
     def mentions(cls, parameters: LakeSinkParameters) -> Mentions:
         """Return the attributes that `columns`, `suppress` and `key` name."""
-        return Mentions(inputs=[*parameters.columns, *parameters.suppress, *parameters.key])
+        return mentions_of_target(parameters)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: LakeSinkParameters) -> None:
@@ -94,7 +94,7 @@ class LakeSink(EpochSink):
     def wanted(self) -> WantedTable:
         """Return the table that the parameters require."""
         parameters: LakeSinkParameters = self.parameters
-        columns = target_columns_of(self.context, parameters)
+        columns = target_columns(self.context.inputs[0].names, parameters)
         return WantedTable(
             schema=written_schema(self.context, parameters),
             partition_by=parameters.partition_by,
@@ -147,7 +147,7 @@ class LakeSink(EpochSink):
         Raises:
             OSError: the file cannot be written.
         """
-        renamed = self.__dict__.setdefault("_renamed", target_columns_of(self.context, self.parameters))
+        renamed = self.__dict__.setdefault("_renamed", target_columns(self.context.inputs[0].names, self.parameters))
         columns = [batch.arrow.column(attribute) for attribute in renamed]
         named = batch_without_unsigned(pa.RecordBatch.from_arrays(columns, names=list(renamed.values())))
         if self.parameters.key:
@@ -174,11 +174,6 @@ class LakeSink(EpochSink):
         return self._files.finish()
 
 
-def target_columns_of(context: OperatorContext, parameters: LakeSinkParameters) -> dict[str, str]:
-    """Map the attributes that are written to their columns. Raises ValueError like `target_columns`."""
-    return target_columns(context.inputs[0].names, parameters.columns, parameters.suppress, parameters.key)
-
-
 def written_schema(context: OperatorContext, parameters: LakeSinkParameters) -> pa.Schema:
     """Return the schema of the tuples as columns of the table.
 
@@ -186,7 +181,7 @@ def written_schema(context: OperatorContext, parameters: LakeSinkParameters) -> 
         UnknownAttributeError, ValueError: attributes and columns do not match, or `partitionBy` names a column that is
             not written, or all columns.
     """
-    columns = target_columns_of(context, parameters)
+    columns = target_columns(context.inputs[0].names, parameters)
     source = schema_without_unsigned(context.inputs[0])
     schema = pa.schema([pa.field(columns[name], source.field(name).type) for name in columns])
     for name in parameters.partition_by:

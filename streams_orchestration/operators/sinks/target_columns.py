@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
 from streams_orchestration.operators.errors.errors import check_attributes
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 
 
-def target_columns(
-    names: Sequence[str], columns: Mapping[str, str], suppress: Sequence[str], key: Sequence[str]
-) -> dict[str, str]:
+class TargetParameters(Protocol):
+    """The parameters of a sink that choose the columns of its table."""
+
+    columns: dict[str, str]
+    """Maps attributes to columns where the names differ."""
+    suppress: list[str]
+    """Attributes that are not written."""
+    key: list[str]
+    """Attributes that decide which row a tuple replaces."""
+
+
+def mentions_of_target(parameters: TargetParameters) -> Mentions:
+    """Return the attributes that `columns`, `suppress` and `key` name."""
+    return Mentions(inputs=[*parameters.columns, *parameters.suppress, *parameters.key])
+
+
+def target_columns(names: Sequence[str], parameters: TargetParameters) -> dict[str, str]:
     """Map the attributes that are written to their columns.
 
     Args:
         names: the attributes of the stream.
-        columns: maps attributes to columns where the names differ.
-        suppress: attributes that are not written.
-        key: attributes that decide which row a tuple replaces.
+        parameters: the parameters of the sink.
 
     Raises:
         UnknownAttributeError: a parameter names an attribute that the stream does not have.
         ValueError: nothing is written, two attributes have the same column, or a key attribute is not written.
     """
+    columns, suppress, key = parameters.columns, parameters.suppress, parameters.key
     for parameter, named in (("columns", columns), ("suppress", suppress), ("key", key)):
         check_attributes(parameter, named, names)
     written = {name: columns.get(name, name) for name in names if name not in suppress}

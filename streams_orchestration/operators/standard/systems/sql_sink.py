@@ -16,7 +16,7 @@ from streams_orchestration.operators.expressions.mentioned_attributes import Men
 from streams_orchestration.operators.loading.libraries import import_modules
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
-from streams_orchestration.operators.sinks.target_columns import target_columns
+from streams_orchestration.operators.sinks.target_columns import mentions_of_target, target_columns
 from streams_orchestration.operators.sinks.undeliverable import OnUndeliverable
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.tuples.batch import TupleBatch
@@ -65,14 +65,14 @@ class SqlSink(EpochSink):
 
     @classmethod
     def mentions(cls, parameters: SqlSinkParameters) -> Mentions:
-        """Return the attributes that any parameter names."""
-        return Mentions(inputs=[*parameters.columns, *parameters.suppress, *parameters.key])
+        """Return the attributes that `columns`, `suppress` and `key` name."""
+        return mentions_of_target(parameters)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SqlSinkParameters) -> None:
         """Raise ValueError if the URL cannot be used, or attributes and columns do not match. Connects to nothing."""
         check_url(parameters.url)
-        columns = _columns(context, parameters)
+        columns = target_columns(context.inputs[0].names, parameters)
         from streams_orchestration.operators.databases.columns import column_type
 
         for attribute in columns:
@@ -103,7 +103,8 @@ class SqlSink(EpochSink):
         """
         from streams_orchestration.operators.databases.table import DatabaseTable
 
-        parameters, columns = self.parameters, _columns(self.context, self.parameters)
+        parameters = self.parameters
+        columns = target_columns(self.context.inputs[0].names, parameters)
         key = tuple(columns[attribute] for attribute in parameters.key)
         self.target: DatabaseTable | None = DatabaseTable(
             parameters.url, parameters.table, columns, self.context.inputs[0], key
@@ -147,8 +148,3 @@ class SqlSink(EpochSink):
         if target is not None:
             target.close()
             self.target = None
-
-
-def _columns(context: OperatorContext, parameters: SqlSinkParameters) -> dict[str, str]:
-    """Map the attributes that are written to their columns. Raises ValueError; see `target_columns`."""
-    return target_columns(context.inputs[0].names, parameters.columns, parameters.suppress, parameters.key)
