@@ -93,8 +93,13 @@ class Assignments:
         return tuples
 
 
-def assignments_of_ports(sources: Sequence[pa.Schema], target: pa.Schema, zone: dt.tzinfo) -> list[Assignments]:
+def assignments_of_ports(sources: Sequence[pa.Schema], target: pa.Schema | None, zone: dt.tzinfo) -> list[Assignments]:
     """Return one `Assignments` for each input port, copying all attributes by name.
+
+    Args:
+        sources: the schema of each input port.
+        target: the schema of the output stream; None for the schema of the first input port.
+        zone: the time zone of the expressions.
 
     Raises:
         ValueError: an input stream lacks an attribute of the output stream, or has it with a type that needs a `CAST`,
@@ -103,5 +108,5 @@ def assignments_of_ports(sources: Sequence[pa.Schema], target: pa.Schema, zone: 
     assignments: list[Assignments] = []
     for port, source in enumerate(sources):
         with reported(f"input port {port}: "):
-            assignments.append(Assignments({}, source, target, zone))
+            assignments.append(Assignments({}, source, target or sources[0], zone))
     return assignments

@@ -9,7 +9,7 @@ from pydantic import Field
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors.errors import check_attributes
 from streams_orchestration.operators.event_time.times import least_time
-from streams_orchestration.operators.expressions.assignments import Assignments, assignments_of_ports
+from streams_orchestration.operators.expressions.assignments import assignments_of_ports
 from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.rescaling import Sharding
@@ -81,18 +81,15 @@ class Merge(Operator):
     def check(cls, context: OperatorContext, parameters: MergeParameters) -> None:
         """Raise ValueError if the streams do not fit each other or the output."""
         parameters.policies(context.inputs)
-        cls._assignments(context)
-
-    @staticmethod
-    def _assignments(context: OperatorContext) -> list[Assignments]:
-        return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0], context.zone)
+        assignments_of_ports(context.inputs, context.outputs[0], context.zone)
 
     def setup(self) -> None:
         """Prepare an empty queue for the tuples of each port. Raises ValueError as `check` does."""
-        inputs = self.context.inputs
-        self.policies, self.ports = self.parameters.policies(inputs), self._assignments(self.context)
+        inputs, output = self.context.inputs, self.context.outputs[0]
+        self.policies = self.parameters.policies(inputs)
+        self.ports = assignments_of_ports(inputs, output, self.context.zone)
         kind = self.policies[0].value_type(inputs[0])
-        target = self.context.outputs[0] or inputs[0]
+        target = output or inputs[0]
         self.logs = [TupleLog(target.append(pa.field(_VALUE, kind))) for _ in inputs]
         self.reached: list[Any] = [None] * len(inputs)
         """The largest sort value of each port so far."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
-from streams_orchestration.operators.expressions.assignments import Assignments, assignments_of_ports
+from streams_orchestration.operators.expressions.assignments import assignments_of_ports
 from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.inputs.key_columns import KeyColumns
 from streams_orchestration.operators.loading.libraries import np, pa
@@ -33,15 +33,12 @@ class Pair(MatchingOperator):
         """Raise ValueError if the streams do not fit each other or the output, or a key is faulty."""
         columns = KeyColumns(context)
         parameters.keyed(columns).keys_of(columns.inputs)
-        cls._assignments(context)
-
-    @staticmethod
-    def _assignments(context: OperatorContext) -> list[Assignments]:
-        return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0], context.zone)
+        assignments_of_ports(context.inputs, context.outputs[0], context.zone)
 
     def compile_outputs(self) -> None:
         """Compile the assignments that convert the tuples of each port to the output stream; see `check` for errors."""
-        self.assignments = self._assignments(self.context)
+        context = self.context
+        self.assignments = assignments_of_ports(context.inputs, context.outputs[0], context.zone)
 
     def submit_matched(self, port: int, matched: Sequence[pa.RecordBatch]) -> None:
         """Submit the tuples of each match in port order, followed by a marker."""
