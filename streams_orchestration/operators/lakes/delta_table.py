@@ -15,6 +15,7 @@ from deltalake.transaction import AddAction
 
 from streams_orchestration import world
 from streams_orchestration.expressions.times import UTC
+from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.operators.expressions.evaluation import evaluate, parse_condition
 from streams_orchestration.operators.files.partitions import partition_values
 from streams_orchestration.operators.lakes.data_files import (
@@ -157,11 +158,11 @@ class DeltaTarget(LakeTarget):
         tuples = self._last_of_each_key(tuples)
         nulls = {name for name in self.wanted.key if tuples.column(name).null_count}
         same = " AND ".join(
-            f"t.{_quoted(name)} {'IS NOT DISTINCT FROM' if name in nulls else '='} s.{_quoted(name)}"
+            f"t.{name_token(name)} {'IS NOT DISTINCT FROM' if name in nulls else '='} s.{name_token(name)}"
             for name in self.wanted.key
         )
-        values = {_quoted(name): f"s.{_quoted(name)}" for name in self.wanted.schema.names}
-        changed = {name: value for name, value in values.items() if name not in map(_quoted, self.wanted.key)}
+        values = {name_token(name): f"s.{name_token(name)}" for name in self.wanted.schema.names}
+        changed = {name: value for name, value in values.items() if name not in map(name_token, self.wanted.key)}
         merger = self._table.merge(
             self._as_in_table(tuples), same, source_alias="s", target_alias="t", commit_properties=_properties(key)
         ).when_not_matched_insert(values)
@@ -299,7 +300,3 @@ def _properties(key: DeliveryKey, *, marked: bool = True) -> deltalake.CommitPro
     metadata = delivery_properties(key)
     mark = deltalake.Transaction(_application_id(key), key.number, int(world.now() * 1000))
     return deltalake.CommitProperties(custom_metadata=metadata, app_transactions=[mark] if marked else None)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
