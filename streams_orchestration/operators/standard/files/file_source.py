@@ -33,7 +33,7 @@ from streams_orchestration.operators.standard.files.file_rows import (
     output_logic,
     source_file,
 )
-from streams_orchestration.operators.standard.files.second_port import FileOutputs, check_second_port, is_file_port
+from streams_orchestration.operators.standard.files.second_port import FileOutputs, brings_tuples, check_second_port
 from streams_orchestration.operators.standard.files.source_parameters import FileSourceParameters
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.port import File, is_address
@@ -347,7 +347,7 @@ class FileSource(SourceOperator):
 
     def brings(self, port: int) -> bool:
         """Return True, except for a port that gets the names of files."""
-        return port == 0 or not is_file_port(self.context.outputs[port])
+        return brings_tuples(self.context, port)
 
     def place(self) -> str:
         """Return the file and the rows, from 1, of the last submission."""

@@ -14,7 +14,7 @@ from streams_orchestration.operators.standard.files.file_rows import (
     output_logic,
     source_file,
 )
-from streams_orchestration.operators.standard.files.second_port import FileOutputs, check_second_port, is_file_port
+from streams_orchestration.operators.standard.files.second_port import FileOutputs, brings_tuples, check_second_port
 from streams_orchestration.operators.standard.files.source_parameters import FileParameters
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.input_files import resolve_input
@@ -87,7 +87,7 @@ class NamedFiles(LogicOperator):
 
     def brings(self, port: int) -> bool:
         """Return True, except for a port that gets the names of files."""
-        return port == 0 or not is_file_port(self.context.outputs[port])
+        return brings_tuples(self.context, port)
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Read the named files one after the other, and submit their rows. Logic runs before each file.

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from streams_orchestration.operators.contract.operator import Operator, Punctuation
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors.errors import LOGGED
 from streams_orchestration.operators.files.rows import Malformed
 from streams_orchestration.operators.formats.bad_tuples import check_bad_attributes
@@ -67,6 +67,11 @@ class FileOutputs:
 def is_file_port(schema: pa.Schema | None) -> bool:
     """Return True if the schema is a text and an int, so the port gets the names of files as in IBM Streams."""
     return schema is not None and {field.type for field in schema} == {pa.string(), pa.int32()} and len(schema) == 2
+
+
+def brings_tuples(context: OperatorContext, port: int) -> bool:
+    """Return True, except for a port that gets the names of files."""
+    return port == 0 or not is_file_port(context.outputs[port])
 
 
 def check_second_port(schema: pa.Schema | None, *, permissive: bool) -> None:
