@@ -18,6 +18,7 @@ from streams_orchestration.runtime.catalog.states import (
     Timer,
     TrialState,
     UnitState,
+    visible_epoch,
 )
 
 
@@ -166,7 +167,7 @@ class UnitRow(CatalogRow):
     @property
     def shown(self) -> int:
         """The last epoch whose results are visible outside of the application."""
-        return self.completed_epoch if self.shown_epoch is None else self.shown_epoch
+        return visible_epoch(self.completed_epoch, self.shown_epoch)
 
 
 @dataclass(frozen=True, slots=True)

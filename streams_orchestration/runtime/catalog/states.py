@@ -37,3 +37,13 @@ EventKind = Literal[
     "host leaves",
     "host stays",
 ]
+
+
+def visible_epoch(completed: int, shown: int | None) -> int:
+    """Return the last epoch whose results are visible outside of the application.
+
+    Args:
+        completed: the last complete epoch.
+        shown: the last epoch that others see while a redeploy is on trial; None without a trial.
+    """
+    return completed if shown is None else shown

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
-from streams_orchestration.runtime.catalog.states import EventKind, Timer, UnitState
+from streams_orchestration.runtime.catalog.states import EventKind, Timer, UnitState, visible_epoch
 from streams_orchestration.runtime.units.region_events import REQUESTED
 from streams_orchestration.runtime.units.region_record import ResetDurations, Tries
 
@@ -141,7 +141,7 @@ class UnitStatus:
     @property
     def shown(self) -> int:
         """The last epoch whose results are visible outside of the application."""
-        return self.completed_epoch if self.shown_epoch is None else self.shown_epoch
+        return visible_epoch(self.completed_epoch, self.shown_epoch)
 
     def tried(self, kind: str) -> int:
         """Return how many resets for a kind of cause there were since the last complete epoch."""
