@@ -105,10 +105,7 @@ class InvocationReader(StatementReader):
         """Read the elements after the keyword of a clause. Raises FaultError if no word follows."""
         if self.kinds[self.at] != "word":
             self.refuse(what)
-        return self.elements(element, self._clause_ends, _STOPS, closers=";")
-
-    def _clause_ends(self) -> bool:
-        return self.texts[self.at] in _ENDS or self.is_beyond
+        return self.elements(element, self.at_clause_or_brace, _STOPS, closers=";")
 
     def _logic_ends(self) -> bool:
         return self.texts[self.at] in _LOGIC_ENDS or self.is_beyond
@@ -216,7 +213,7 @@ class InvocationReader(StatementReader):
     def _state(self) -> tuple[LocalDeclaration, ...]:
         if not self.accept("{"):
             return (self.local_declaration(),)
-        declarations = self.elements(self.local_declaration, self._clause_ends, _STOPS)
+        declarations = self.elements(self.local_declaration, self.at_clause_or_brace, _STOPS)
         self.expect("}")
         return declarations
 

@@ -61,7 +61,7 @@ class StatementReader(ExpressionReader):
         """Read statements in braces."""
         first = self.at
         self.expect("{")
-        statements = self.elements(self.statement, self._statements_end, _STOPS)
+        statements = self.elements(self.statement, self.at_clause_or_brace, _STOPS)
         self.expect("}")
         return Block(first, self.at - 1, statements)
 
@@ -90,7 +90,8 @@ class StatementReader(ExpressionReader):
         self.expect(";")
         return TypeDefinition(first, self.at - 1, static, name, written)
 
-    def _statements_end(self) -> bool:
+    def at_clause_or_brace(self) -> bool:
+        """Return True at the keyword of a clause, at a closing brace, and beyond the definition."""
         return self.texts[self.at] in _ENDS or self.is_beyond
 
     def _begins_declaration(self) -> bool:
