@@ -31,6 +31,7 @@ from streams_orchestration.spl.application.values import (
     constant,
     submission_call,
 )
+from streams_orchestration.spl.language.tree import qualified
 from streams_orchestration.spl.toolkits.search import BUNDLED, Toolkits
 from streams_orchestration.spl.toolkits.units import LoadedUnit, load, root_of
 from streams_orchestration.spl.types.types import RSTRING
@@ -146,10 +147,6 @@ def _main(
 
     Return None after reporting the reason. Without a name in the options, nothing is reported after earlier errors.
     """
-
-    def kind(of: LoadedUnit, name: str) -> str:
-        return f"{of.namespace}::{name}" if of.namespace else name
-
     able = {
         each.name.name: each
         for each in unit.composites()
@@ -161,9 +158,9 @@ def _main(
         units = [unit, *toolkits.units_of(namespace or unit.namespace)]
         for of in units:
             for composite in of.composites():
-                if kind(of, composite.name.name) in (options.main, f"{unit.namespace}::{options.main}"):
+                if qualified(of.namespace, composite.name.name) in (options.main, f"{unit.namespace}::{options.main}"):
                     return _checked(CompositeOperator(of, composite), diagnostics)
-        known = [kind(of, each.name.name) for of in units for each in of.composites()]
+        known = [qualified(of.namespace, each.name.name) for of in units for each in of.composites()]
         message = f"there is no composite {options.main}{nearest(options.main, known)}"
         diagnostics.append(Diagnostic.of("CDISP0440E", message, location=location))
         return None
@@ -171,7 +168,7 @@ def _main(
     if name is not None:
         return CompositeOperator(unit, able[name])
     if not any(each.severity == "error" for each in diagnostics):
-        listed = ", ".join(kind(unit, each) for each in sorted(able))
+        listed = ", ".join(qualified(unit.namespace, each) for each in sorted(able))
         message = f"there are several main composites: {listed}" if able else "there is no main composite"
         diagnostics.append(Diagnostic.of("SO0702", message, location=location))
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streams_orchestration.spl.language.definitions import Composite
+from streams_orchestration.spl.language.tree import qualified
 from streams_orchestration.spl.models.operators import SplOperatorModel
 from streams_orchestration.spl.toolkits.units import LoadedUnit
 
@@ -19,7 +20,7 @@ class CompositeOperator:
     @property
     def kind(self) -> str:
         """The name of the composite with its namespace."""
-        return f"{self.unit.namespace}::{self.composite.name.name}" if self.unit.namespace else self.composite.name.name
+        return qualified(self.unit.namespace, self.composite.name.name)
 
 
 @dataclass(frozen=True)
@@ -35,4 +36,4 @@ class PrimitiveOperator:
     @property
     def kind(self) -> str:
         """The name of a standard operator, or the qualified name of any other operator."""
-        return self.name if self.standard or not self.namespace else f"{self.namespace}::{self.name}"
+        return self.name if self.standard else qualified(self.namespace, self.name)

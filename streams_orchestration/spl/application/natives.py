@@ -9,6 +9,7 @@ from typing import Any
 
 from streams_orchestration.model.programs import NATIVE
 from streams_orchestration.spl.functions.signatures import Signature, UnreadableSignatureError, signature_of_text
+from streams_orchestration.spl.language.tree import qualified
 from streams_orchestration.spl.models.reading import Prototype, without_names
 from streams_orchestration.spl.types.types import UNKNOWN, Type
 from streams_orchestration.spl.typing.typed import Call, Mistake, Span
@@ -63,7 +64,7 @@ class Natives:
 
         Signatures that cannot be read are left out.
         """
-        entry = self.given.get(f"{namespace}::{name}" if namespace else name)
+        entry = self.given.get(qualified(namespace, name))
         texts = [each.text for each in prototypes]
         if not texts and entry is not None:
             texts = [without_names(each) for each in entry.signatures]

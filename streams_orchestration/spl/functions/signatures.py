@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from streams_orchestration.spl.language.tree import qualified
 from streams_orchestration.spl.types.types import (
     VOID,
     BoundedString,
@@ -91,7 +92,7 @@ class Signature:
     @property
     def full_name(self) -> str:
         """The function's name with its namespace."""
-        return f"{self.namespace}::{self.name}" if self.namespace else self.name
+        return qualified(self.namespace, self.name)
 
     @property
     def text(self) -> str:

@@ -22,6 +22,11 @@ class Node:
     last: int = field(compare=False)
 
 
+def qualified(namespace: str, name: str) -> str:
+    """Return a name with its namespace, which may be empty."""
+    return f"{namespace}::{name}" if namespace else name
+
+
 @dataclass(frozen=True, slots=True)
 class Name(Node):
     """An identifier, with a dotted namespace or an empty one."""
@@ -30,7 +35,7 @@ class Name(Node):
     name: str
 
     def __str__(self) -> str:
-        return f"{self.namespace}::{self.name}" if self.namespace else self.name
+        return qualified(self.namespace, self.name)
 
 
 # --- types

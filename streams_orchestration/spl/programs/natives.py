@@ -41,7 +41,7 @@ class NativeDefinitions(BuiltinDefinitions):
 
     def native(self, name: tree.Name) -> tuple[Signature, ...]:
         """Return the signatures of the native functions with a name, none if there is no such function."""
-        return tuple(self._natives.get(f"{name.namespace}::{name.name}" if name.namespace else name.name, ()))
+        return tuple(self._natives.get(str(name), ()))
 
     def find(self, name: tree.Name) -> Meaning | None:
         """Return the meaning of a name; None if it has none."""

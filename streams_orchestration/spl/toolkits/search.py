@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from streams_orchestration.spl.language.definitions import Definition
+from streams_orchestration.spl.language.tree import qualified
 from streams_orchestration.spl.models.operators import SplOperatorModel, toolkit_operator
 from streams_orchestration.spl.models.reading import ModelError, Prototype, read_functions, read_model, read_toolkit
 from streams_orchestration.spl.toolkits.units import LoadedUnit, load
@@ -145,7 +146,7 @@ class Toolkits:
         return self._natives[key]
 
     def _native(self, namespace: str, name: str) -> SplOperatorModel | None:
-        kind = f"{namespace}::{name}" if namespace else name
+        kind = qualified(namespace, name)
         for root in self.roots:
             for directory in _directories(root, namespace):
                 model = self._model(directory / name / f"{name}.xml", kind)
