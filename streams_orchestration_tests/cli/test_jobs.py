@@ -56,7 +56,7 @@ def test_resets_that_are_recorded_at_the_same_time_do_not_block_each_other(
         each.result()
     with dagster_instance(Home(tmp_path / "home")) as instance:
         assert [run.status for run in instance.get_runs()] == [dg.DagsterRunStatus.SUCCESS] * 2
-    assert {call[2:4] for call in runtime.calls if call[0] == "reset"} == {(unit, 1) for unit in units}
+    assert {call[2:4] for call in runtime.calls if call[0] == "reset_unit"} == {(unit, 1) for unit in units}
     runtime.calls.clear()
     controls.record_reset(failure("region-0"))
     assert "reset" not in runtime.names, "a run shows it already"
