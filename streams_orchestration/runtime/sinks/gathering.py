@@ -31,6 +31,7 @@ from streams_orchestration.runtime.sinks.sinks import count_output
 from streams_orchestration.runtime.storage.broken_disks import is_of_files
 from streams_orchestration.runtime.storage.pending_files import (
     MERGED,
+    fetch_waiting_file,
     forget_file,
     path_of,
     store_waiting_file,
@@ -307,9 +308,7 @@ class Gatherer:
         except (OSError, pa.ArrowInvalid) as error:
             with contextlib.suppress(OSError):  # it is swept later
                 merged.unlink(missing_ok=True)
-            lost = next((row for row in rows if not path_of(store, row.pending).exists()), None)
-            if isinstance(error, StoreError):
-                lost = None
+            lost = None if isinstance(error, StoreError) else _missing(store, rows)
             if lost is not None and not waits(self.catalog, self.application, lost.pending):
                 return None
             name = self.sink.context.name
@@ -351,6 +350,14 @@ class Gatherer:
             if pending not in named:
                 forget_file(store, pending)
         self._token = token
+
+
+def _missing(store: Store, rows: Sequence[DueOutput]) -> DueOutput | None:
+    """Return the first output whose file is neither here nor in the storage; None also if that cannot be found out."""
+    try:
+        return next((row for row in rows if not fetch_waiting_file(store, row.pending).exists()), None)
+    except OSError:
+        return None
 
 
 def _require_unaltered(store: Store, rows: Sequence[DueOutput], merged: Path) -> None:
