@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from streams_orchestration import world
 from streams_orchestration.operators.clients.pauses import Pauses
@@ -25,6 +25,8 @@ MAX_INTERVAL_SECONDS = 5.0
 """Seconds between two turns while the catalog does not change, for safety."""
 PAUSES = Pauses(first=0.5, longest=30.0)
 """Pauses between two attempts for a failing sink."""
+RECURS_SECONDS = 2 * PAUSES.longest
+"""Seconds within which a file that this machine cannot use is tried again, while other files of the sink fail, too."""
 SHUTDOWN_SECONDS = 10.0
 """Seconds that a stop waits for outputs that are being published."""
 
@@ -41,10 +43,12 @@ class SinkFailure:
     """The time of the next attempt, by the publisher's clock."""
     reason: str = ""
     """The last error."""
-    since: float = 0.0
-    """The time, by the publisher's clock, since which every error has had this reason."""
-    of_files: bool = False
-    """True if its cause is a file that this machine cannot use, or the storage, which another one may reach."""
+    files: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    """Errors of files that this machine cannot use, or of the storage, which another one may reach: reason -> times.
+
+    The times, by the publisher's clock, are of the first and the last error with this reason. A reason that has not
+    come again for `RECURS_SECONDS` is left out: another host has published the file.
+    """
 
 
 def _writes_alike(one: Deliverer | Gatherer, other: Deliverer | Gatherer) -> bool:
@@ -222,18 +226,27 @@ class Publisher:
         with self._lock:
             failure = self.failing.setdefault(error.operator, SinkFailure())
             now, reason = self.clock(), str(error)
-            if reason != failure.reason:  # another host may publish what this one cannot
-                failure.reason, failure.since, failure.of_files = reason, now, is_of_files(error)
+            known = {each: times for each, times in failure.files.items() if now - times[1] <= RECURS_SECONDS}
+            if is_of_files(error):
+                known[reason] = (known.get(reason, (now, now))[0], now)
+            failure.reason, failure.files = reason, known
             failure.failures += 1
             failure.next_try = now + PAUSES.after(failure.failures)
         log.error("%s", error)
         record_failure(self.catalog, self.application, error.operator, error)
 
     def unusable(self) -> FileFailure | None:
-        """Return the longest failure of a sink with a file that this machine cannot use; None without one."""
+        """Return the longest failure of a sink with a file that this machine cannot use; None without one.
+
+        A failure lasts from the first to the last error with its reason; that of the sink's last error lasts until now.
+        """
         now = self.clock()
         with self._lock:
-            found = [FileFailure(now - each.since, each.reason) for each in self.failing.values() if each.of_files]
+            found = [
+                FileFailure((now if reason == each.reason else last) - first, reason)
+                for each in self.failing.values()
+                for reason, (first, last) in each.files.items()
+            ]
         return max(found, default=None)
 
     def succeeded(self, operator: str) -> None:

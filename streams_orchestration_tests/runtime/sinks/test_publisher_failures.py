@@ -94,6 +94,15 @@ def test_a_file_that_another_host_has_published_ends_the_trouble_with_it(local: 
     assert publisher.unusable() == FileFailure(0.0, "operator Out: part-2 cannot be written")
 
 
+def test_two_files_that_cannot_be_used_in_turn_do_not_end_the_failure_of_each_other(local: LocalApplication):
+    now = 100.0
+    publisher = Publisher(local.catalog, local.name, clock=lambda: now)
+    for number in range(10):
+        publisher.failed(failed(f"part-{1 + number % 2}", OSError(errno.EIO, "Input/output error")))
+        now += 15.0
+    assert publisher.unusable() == FileFailure(135.0, "operator Out: part-2 cannot be written")
+
+
 def test_a_directory_that_cannot_be_looked_at_is_a_trouble_of_the_sink(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
