@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,6 +27,7 @@ from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT
+from streams_orchestration.runtime.sinks import gathering
 from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.gathering import MANY, Gatherer
@@ -32,10 +35,13 @@ from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.sinks.publishing import DueOutput, outstanding
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.pending_files import path_of
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import compiled, sink, source
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.stored import store_in
+from streams_orchestration_tests.servers.s3 import S3
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
@@ -383,6 +389,25 @@ def test_a_waiting_file_that_is_gone_is_said(tmp_path: Path, per_file: int):
     ) as raised:
         out.turn()
     assert raised.value.permanent
+
+
+def test_a_file_that_is_in_the_storage_but_not_on_this_machine_is_not_said_to_be_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s3: S3
+):
+    def broken(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    store_in(s3, monkeypatch)
+    out = Sink(tmp_path, made_up(50), {"closeMode": "epochs", "epochsPerFile": 2})
+    for _ in range(2):
+        out.commit(boundary=True)
+    assert not any(path_of(out.local.home.store, row.pending).exists() for row in out.waiting())
+    with monkeypatch.context() as patched, pytest.raises(OutputError, match="cannot be merged: Input/output") as raised:
+        patched.setattr(gathering, "unaltered", broken)
+        out.turn()
+    assert not raised.value.permanent
+    out.turn()
+    assert sorted(out.visible(), key=lambda row: row[1]) == out.rows[:10]
 
 
 @pytest.mark.parametrize("epochs", [3, 5])
