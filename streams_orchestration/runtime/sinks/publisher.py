@@ -238,7 +238,8 @@ class Publisher:
     def unusable(self) -> FileFailure | None:
         """Return the longest failure of a sink with a file that this machine cannot use; None without one.
 
-        A failure lasts from the first to the last error with its reason; that of the sink's last error lasts until now.
+        A failure lasts from the first to the last error with its reason. The reason of the last error of all lasts until
+        now.
         """
         now = self.clock()
         with self._lock:
