@@ -135,7 +135,7 @@ class Moments:
 def held_back(watermarks: Watermarks, held: np.ndarray) -> Watermarks:
     """Return watermarks limited by `held`, which has for each the least time of a tuple kept after it (EV62).
 
-    None is below the one before it, even if `held` is.
+    No watermark is below the one before it, even if `held` is.
     """
     return Watermarks(watermarks.places, np.maximum.accumulate(np.minimum(watermarks.values, held)))
 

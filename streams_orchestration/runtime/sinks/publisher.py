@@ -238,8 +238,7 @@ class Publisher:
     def unusable(self) -> FileFailure | None:
         """Return the longest failure of a sink with a file that this machine cannot use; None without one.
 
-        A failure lasts from the first to the last error with its reason. The reason of the last error of all lasts until
-        now.
+        A failure lasts from the first to the last error with its reason, and until now if no other error came after it.
         """
         now = self.clock()
         with self._lock:

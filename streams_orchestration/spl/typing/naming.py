@@ -80,8 +80,8 @@ class Naming:
     def static(self, written: tree.Expression) -> Meaning | None:
         """Return the meaning of any name, or of a member of a type or composite, as a word of an enumeration.
 
-        Other expressions and unknown names have None. An ambiguous name gives an `Unclear`, which is not reported,
-        unlike in `find`.
+        The result for other expressions and unknown names is None. An ambiguous name gives an `Unclear`, which is not
+        reported, unlike in `find`.
         """
         if isinstance(written, tree.Name):
             return self.scope.find(written.name, written.namespace)
