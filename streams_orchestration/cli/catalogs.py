@@ -14,15 +14,15 @@ def show() -> int:
     """
     home = api.Home.default()
     opened = api.Catalog(home)
-    version = opened.version()
+    version, wanted = opened.version(), api.find_product_revision()
     lines = [f"catalog     {opened.name}", f"revision    {version or 'none: no application was ever deployed here'}"]
-    deployed = api.list_applications(home) if version == api.product_revision() else ()
-    if version == api.product_revision():
+    deployed = api.list_applications(home) if version == wanted else ()
+    if version == wanted:
         lines.append(f"deployed    {', '.join(deployed) or 'nothing'}")
     elif version is not None:
         remedy = ": `streams catalog upgrade`" if api.is_upgradable_revision(version) else ""
-        lines.append(f"wanted      {api.product_revision()}{remedy}")
-    facts = {"catalog": opened.name, "revision": version, "wanted": api.product_revision(), "deployed": list(deployed)}
+        lines.append(f"wanted      {wanted}{remedy}")
+    facts = {"catalog": opened.name, "revision": version, "wanted": wanted, "deployed": list(deployed)}
     return answer(lambda: facts, "\n".join(lines))
 
 
@@ -33,14 +33,14 @@ def upgrade() -> int:
         CatalogMissingError, CatalogVersionError: there is no catalog, or it cannot be upgraded now.
     """
     opened = api.Catalog(api.Home.default())
-    before = api.upgrade_catalog(opened)
-    done = "has this version already" if before == api.product_revision() else f"was upgraded from {before}"
-    facts = {"catalog": opened.name, "before": before, "revision": api.product_revision()}
-    return answer(lambda: facts, f"{opened.name}: the catalog {done} ({api.product_revision()}).")
+    before, revision = api.upgrade_catalog(opened), api.find_product_revision()
+    done = "has this version already" if before == revision else f"was upgraded from {before}"
+    facts = {"catalog": opened.name, "before": before, "revision": revision}
+    return answer(lambda: facts, f"{opened.name}: the catalog {done} ({revision}).")
 
 
 def upgrade_catalog(catalog: api.Catalog) -> None:
     """Upgrade an older catalog to this version before its use, and report that. Raises CatalogError if that fails."""
     before = api.upgrade_older_catalog(catalog)
     if before is not None:
-        note(f"The catalog was upgraded from revision {before} to {api.product_revision()}.")
+        note(f"The catalog was upgraded from revision {before} to {api.find_product_revision()}.")

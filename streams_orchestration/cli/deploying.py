@@ -36,7 +36,7 @@ def deploy_in_background(
             `start_in_background`.
     """
     with usage_errors():
-        request = api.request_of(savepoint=savepoint, fresh=fresh, drop_state=drop_state)
+        request = api.build_request(savepoint=savepoint, fresh=fresh, drop_state=drop_state)
     read = read_application(spec)
     wanted = checked_to_run(compiled_to_start(api.Home.default(), read, given, request))
     return start_in_background("streams deploy", read.path, wanted, request)

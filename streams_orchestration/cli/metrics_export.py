@@ -65,7 +65,7 @@ def _serve(home: api.Home, host: str, port: int, stack: ExitStack) -> Callable[[
         message = f"{host}:{port} cannot be listened on: {error.strerror}. Name another host or port."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--serve'") from error
     port = listener.getsockname()[1]
-    server = HttpServer(api.metrics_app(home, host, port), listener, SHUTDOWN_SECONDS)
+    server = HttpServer(api.build_metrics_app(home, host, port), listener, SHUTDOWN_SECONDS)
     serving = BackgroundCall(server.run)
 
     def end() -> None:
@@ -89,7 +89,7 @@ def _sender(home: api.Home, stack: ExitStack) -> tuple[Callable[[], None], float
     """
     require("streams metrics --otlp", "opentelemetry", "opentelemetry-sdk", "otlp")
     try:
-        seconds = api.interval_seconds()
+        seconds = api.read_interval_seconds()
     except ValueError as error:
         message = f"{error}."
         raise click.UsageError(message, click.get_current_context()) from error

@@ -127,7 +127,7 @@ def _shown(home: api.Home, application: str | None, *, measured: bool) -> Render
         return overview(statuses, api.now()) if statuses else Text(_nothing(home))
     status, now = api.read_status(home, application), api.now()
     metrics = api.read_metrics(home, application, now)
-    shown = details(status, now, metrics, api.last_redeploy(home, application))
+    shown = details(status, now, metrics, api.read_last_redeploy(home, application))
     return Group(shown, metrics_tables(metrics)) if measured else shown
 
 
@@ -179,7 +179,7 @@ def status_document(home: api.Home, status: api.ApplicationStatus) -> dict[str, 
     Raises NotDeployedError if the application was dropped meanwhile.
     """
     now = api.now()
-    redeployed = api.last_redeploy(home, status.application)
+    redeployed = api.read_last_redeploy(home, status.application)
     return {
         **api.build_status_document(status, api.read_metrics(home, status.application, now), now),
         "last_redeploy": None if redeployed is None else asdict(redeployed),

@@ -55,7 +55,7 @@ def redeploy_or_revert(
         OSError: with `fresh`, a published result cannot be removed.
     """
     with usage_errors():
-        request = api.request_of(fresh=fresh, replace=True, revert=revert, drop_state=drop_state, within=within)
+        request = api.build_request(fresh=fresh, replace=True, revert=revert, drop_state=drop_state, within=within)
     if isinstance(request, api.Revert):
         if given != GivenOptions(Options(name=given.options.name)):
             message = "--revert restores the previous plan with its options. Remove the other options."
@@ -131,11 +131,11 @@ def _revert(home: api.Home, name: str, request: api.Revert, *, dry_run: bool) ->
     """
     current().application = name
     catalog = api.open_catalog(home, name)
-    if (dry_run or request.drop_state) and api.on_trial(catalog, name):
+    if (dry_run or request.drop_state) and api.is_redeploy_on_trial(catalog, name):
         message = f"the redeploy of {name} is on trial: --revert loses nothing now. Remove the other options."
         raise click.UsageError(message, click.get_current_context())
     if dry_run:
-        before = api.previous_plan(catalog, name)
+        before = api.recompile_previous_plan(catalog, name)
         _report(before)
         return _preview(home, before, request.drop_state, f"streams run SPEC --name {name}")
     ready, asked_at = partial(_ready, home, name), api.read_process_start()

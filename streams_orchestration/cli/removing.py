@@ -104,7 +104,7 @@ def _facts(
 def _other_machines(home: api.Home, status: api.ApplicationStatus | None) -> list[str]:
     """Return the machines with hosts and logs of an application whose state directory is another one."""
     machines = {host.machine for host in status.hosts if not host.here} if status is not None else set[str | None]()
-    return sorted(each for each in machines if each is not None and not api.shares_home(home, each))
+    return sorted(each for each in machines if each is not None and not api.has_used_home(home, each))
 
 
 def _shown(removal: api.Removal, facts: dict[str, Any]) -> RenderableType:

@@ -49,7 +49,7 @@ def run(
     """
     kind = api.RunKind(available_now=available_now, reopens=True)
     with usage_errors():
-        request = api.request_of(savepoint=savepoint, fresh=fresh, drop_state=drop_state, run=kind)
+        request = api.build_request(savepoint=savepoint, fresh=fresh, drop_state=drop_state, run=kind)
     home = api.Home.default()
     read = read_application(spec)
     again = run_words(spec, given.options)

@@ -114,7 +114,7 @@ def write_wanted_state(key: str) -> NamedOp:
         """
         with application_step(context) as application:
             streams = streams_in(context, key)
-            request = api.request_of(
+            request = api.build_request(
                 savepoint=config.savepoint,
                 fresh=config.fresh,
                 replace=config.redeploy,

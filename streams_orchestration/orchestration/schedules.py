@@ -213,7 +213,7 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Ho
     plan = fingerprint(wanted)
     if plan == status.fingerprint and _uids(wanted) == _uids(api.read_compilation(home, source.name)):
         return f"nothing has changed: {source.name} runs as {plan}"
-    tried = api.reverted_plan(home, source.name)
+    tried = api.read_reverted_plan(home, source.name)
     if tried is not None and tried.fingerprint == plan:
         return (
             f"this plan was tried and reverted: {tried.cause}. It is tried again when the spec has changed, or "

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS, SETTLE_SECONDS
     from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
     from streams_orchestration.runtime.catalog.upgrading import upgrade_catalog, upgrade_older_catalog
-    from streams_orchestration.runtime.catalog.versions import is_upgradable_revision, product_revision
+    from streams_orchestration.runtime.catalog.versions import find_product_revision, is_upgradable_revision
     from streams_orchestration.runtime.clocks.clock import now
     from streams_orchestration.runtime.clocks.load_adjusted_clock import LoadAdjustedClock
     from streams_orchestration.runtime.deployment.awaiting import await_engines, await_running_pes
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         RequestError,
         Revert,
         StartOver,
-        request_of,
+        build_request,
     )
     from streams_orchestration.runtime.deployment.reset import reset_unit
     from streams_orchestration.runtime.deployment.run_kinds import RunKind, find_sources_with_input
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.logs.printed_lines import OperatorLines, PrintedFollower, read_printed_lines
     from streams_orchestration.runtime.logs.secret_redaction import hide_secrets
     from streams_orchestration.runtime.machines.agent import Agent, Machine
-    from streams_orchestration.runtime.machines.leftovers import shares_home
+    from streams_orchestration.runtime.machines.leftovers import has_used_home
     from streams_orchestration.runtime.machines.log_requests import ask_for_logs
     from streams_orchestration.runtime.machines.register import (
         MachineStatus,
@@ -92,10 +92,10 @@ if TYPE_CHECKING:
     )
     from streams_orchestration.runtime.observing.documents import build_status_document
     from streams_orchestration.runtime.observing.event_time import OperatorEventTime, find_upstream_operators
-    from streams_orchestration.runtime.observing.exposition.endpoint import build_metrics_handler, metrics_app
-    from streams_orchestration.runtime.observing.exposition.opentelemetry import SnapshotSender, interval_seconds
+    from streams_orchestration.runtime.observing.exposition.endpoint import build_metrics_app, build_metrics_handler
+    from streams_orchestration.runtime.observing.exposition.opentelemetry import SnapshotSender, read_interval_seconds
     from streams_orchestration.runtime.observing.exposition.prometheus import read_metrics_text
-    from streams_orchestration.runtime.observing.last_redeploy import LastRedeploy, last_redeploy
+    from streams_orchestration.runtime.observing.last_redeploy import LastRedeploy, read_last_redeploy
     from streams_orchestration.runtime.observing.metrics import (
         ApplicationMetrics,
         CustomMetric,
@@ -127,10 +127,10 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.rollout.reverting import (
         BY_HAND,
         RevertedPlan,
-        on_trial,
-        previous_plan,
+        is_redeploy_on_trial,
+        read_reverted_plan,
+        recompile_previous_plan,
         revert_redeploy,
-        reverted_plan,
     )
     from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint, list_savepoints, remove_savepoint
     from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint

@@ -6,7 +6,7 @@ import pytest
 
 from streams_orchestration.cli import main
 from streams_orchestration.runtime.catalog.creation import create_catalog
-from streams_orchestration.runtime.catalog.versions import product_revision
+from streams_orchestration.runtime.catalog.versions import find_product_revision
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.catalog.released import (
     FIRST,
@@ -32,7 +32,7 @@ def test_catalog_show_says_where_the_catalog_is(home: Home, capsys: pytest.Captu
     nothing = said(capsys, "show")
     assert f"catalog {home.catalog} revision none: no application was ever deployed here" in nothing
     create_catalog(home)
-    assert f"revision {product_revision()} deployed nothing" in said(capsys, "show")
+    assert f"revision {find_product_revision()} deployed nothing" in said(capsys, "show")
 
 
 def test_catalog_upgrade_upgrades_an_older_catalog_once(

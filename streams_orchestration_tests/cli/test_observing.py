@@ -146,7 +146,7 @@ def test_the_last_redeploy_is_in_the_details_and_in_the_document(monkeypatch: py
     assert redeploy_line(REDEPLOY, NOW, runs=True).plain in text
     monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
     for known, key in ((None, None), (REDEPLOY, asdict(REDEPLOY))):
-        monkeypatch.setattr(api, "last_redeploy", lambda *_, known=known: known)
+        monkeypatch.setattr(api, "read_last_redeploy", lambda *_, known=known: known)
         assert status_document(Home(Path()), status())["last_redeploy"] == key
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, column, select, table
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.versions import check_version, is_upgradable_revision, product_revision
+from streams_orchestration.runtime.catalog.versions import check_version, find_product_revision, is_upgradable_revision
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import CatalogMissingError, CatalogVersionError
 from streams_orchestration.runtime.processes.processes import is_alive
@@ -67,8 +67,8 @@ def _refuse_living(connection: Connection, catalog: Catalog) -> None:
             living.append(f"{name} (heartbeat {now - host.heartbeat_at:.0f} s ago)")
     if living:
         message = (
-            f"{catalog.name}: the catalog is not upgraded to {product_revision()} while {', '.join(living)} runs with "
-            "the former version of the product. Stop it with that version (`streams cancel`), or end the process with "
-            "`kill`."
+            f"{catalog.name}: the catalog is not upgraded to {find_product_revision()} while {', '.join(living)} runs "
+            "with the former version of the product. Stop it with that version (`streams cancel`), or end the process "
+            "with `kill`."
         )
         raise CatalogVersionError(message)

@@ -17,7 +17,7 @@ _version = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), pr
 _REVISION = select(_version.c.version_num)  # made once: making a statement takes longer than running it
 
 
-def product_revision() -> str:
+def find_product_revision() -> str:
     """Return the revision that this version of the product uses."""
     return REVISIONS[-1]
 
@@ -30,7 +30,7 @@ def is_upgradable_revision(revision: str | None) -> bool:
 def write_version(connection: Connection) -> None:
     """Create the table of the revision, and record in it that the tables have the newest one."""
     _version.create(connection)
-    connection.execute(_version.insert().values(version_num=product_revision()))
+    connection.execute(_version.insert().values(version_num=find_product_revision()))
 
 
 def has_version(connection: Connection) -> bool:
@@ -53,12 +53,12 @@ def check_version(place: object, revision: str) -> None:
     Raises:
         CatalogVersionError: the revisions differ; the message says if this one is older or unknown, and what to do.
     """
-    if revision == product_revision():
+    if revision == find_product_revision():
         return
     if is_upgradable_revision(revision):
         message = (
             f"{place}: the catalog was made by an older version of the product ({revision}, this one has "
-            f"{product_revision()}). `streams catalog upgrade` upgrades it to this version and keeps its content."
+            f"{find_product_revision()}). `streams catalog upgrade` upgrades it to this version and keeps its content."
         )
     else:
         message = (

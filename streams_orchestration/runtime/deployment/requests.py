@@ -78,7 +78,7 @@ class Revert:
 Request = GoOn | StartOver | FromSavepoint | Redeploy | Revert
 
 
-def request_of(
+def build_request(
     *,
     savepoint: str | None = None,
     fresh: bool = False,

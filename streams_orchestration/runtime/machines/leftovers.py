@@ -26,7 +26,7 @@ def note_machine(home: Home, machine: str) -> None:
     (home.root / AGENTS / machine.replace("/", "_")).touch()
 
 
-def shares_home(home: Home, machine: str) -> bool:
+def has_used_home(home: Home, machine: str) -> bool:
     """Return True if the agent of a machine has used this state directory."""
     return (home.root / AGENTS / machine.replace("/", "_")).exists()
 
@@ -69,7 +69,7 @@ def _remove_segments(catalog: Catalog, home: Home, machine: str) -> list[str]:
     gone: list[str] = []
     for row in rows:
         path = store.path(f"{HERE}{data_of(row.application)}/streams/pe-{row.id}")
-        if path is not None and path.is_dir() and not shares_home(home, row.machine):
+        if path is not None and path.is_dir() and not has_used_home(home, row.machine):
             shutil.rmtree(path, ignore_errors=True)
             gone.append(str(path))
     return gone

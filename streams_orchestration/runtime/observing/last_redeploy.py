@@ -38,7 +38,7 @@ class LastRedeploy:
     """The longest pause of a unit; None unless the trial has passed and a unit paused."""
 
 
-def last_redeploy(home: Home, application: str) -> LastRedeploy | None:
+def read_last_redeploy(home: Home, application: str) -> LastRedeploy | None:
     """Return the last redeploy of an application; None if it was never redeployed, or is not deployed."""
     try:
         with open_catalog(home, application).read() as connection:

@@ -40,7 +40,7 @@ class RevertedPlan:
     cause: str
 
 
-def on_trial(catalog: Catalog, application: str) -> bool:
+def is_redeploy_on_trial(catalog: Catalog, application: str) -> bool:
     """Return True while the trial of the last redeploy of an application is not decided.
 
     Raises:
@@ -69,8 +69,8 @@ def end_trial_by_hand(catalog: Catalog, application: str) -> bool:
     return True
 
 
-def previous_plan(catalog: Catalog, application: str) -> Deployable:
-    """Return the previous plan after its successor's trial, compiled again from the stored application.
+def recompile_previous_plan(catalog: Catalog, application: str) -> Deployable:
+    """Compile the stored previous plan again, after the trial of its successor.
 
     The code of its operators is imported again, so it may have changed since.
 
@@ -81,13 +81,13 @@ def previous_plan(catalog: Catalog, application: str) -> Deployable:
         ApplicationError: the application can no longer run here.
     """
     try:
-        compilation = load(Compilation, _stored_previous(catalog, application))
+        compilation = load(Compilation, _read_previous(catalog, application))
     except ValidationError as error:
         raise OtherVersionError(application) from error
     return deployable(recompile(compilation))
 
 
-def _stored_previous(catalog: Catalog, application: str) -> bytes:
+def _read_previous(catalog: Catalog, application: str) -> bytes:
     """Return the stored compilation of the previous plan.
 
     Raises:
@@ -140,14 +140,14 @@ def revert_redeploy(
     catalog = open_catalog(home, application)
     if end_trial_by_hand(catalog, application):
         return None
-    _stored_previous(catalog, application)  # without one, the revert is refused before it waits for the lock
+    _read_previous(catalog, application)  # without one, the revert is refused before it waits for the lock
     with locked() as lock:
-        before = previous_plan(catalog, application)
+        before = recompile_previous_plan(catalog, application)
         report(before)
         return bring_up(home, lock, before, request, asked_at=asked_at).redeployment
 
 
-def reverted_plan(home: Home, application: str) -> RevertedPlan | None:
+def read_reverted_plan(home: Home, application: str) -> RevertedPlan | None:
     """Return the plan that the last trial or manual revert has undone, with the cause.
 
     None if there is none, or the catalog does not know the application.

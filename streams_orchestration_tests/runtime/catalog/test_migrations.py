@@ -16,7 +16,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.migrations import migrate
 from streams_orchestration.runtime.catalog.upgrading import upgrade_catalog
-from streams_orchestration.runtime.catalog.versions import REVISIONS, VERSION_TABLE, product_revision
+from streams_orchestration.runtime.catalog.versions import REVISIONS, VERSION_TABLE, find_product_revision
 from streams_orchestration.runtime.errors.errors import CatalogMissingError, CatalogVersionError
 from streams_orchestration.runtime.processes.processes import process_started
 from streams_orchestration.runtime.storage.home import Home
@@ -170,4 +170,4 @@ def test_a_home_without_a_catalog_cannot_be_upgraded(home: Home):
 
 
 def test_a_catalog_of_this_version_is_left_alone(home: Home):
-    assert upgrade_catalog(create_catalog(home)) == product_revision()
+    assert upgrade_catalog(create_catalog(home)) == find_product_revision()

@@ -14,7 +14,7 @@ from streams_orchestration.runtime.deployment.requests import (
     RequestError,
     Revert,
     StartOver,
-    request_of,
+    build_request,
 )
 from streams_orchestration.runtime.deployment.run_kinds import RunKind
 
@@ -42,10 +42,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("parts", "request_"), MADE, ids=str)
 def test_each_combination_of_options_makes_one_request(parts: dict[str, Any], request_: Request):
-    assert request_of(**parts) == request_
+    assert build_request(**parts) == request_
 
 
 @pytest.mark.parametrize(("parts", "message"), REFUSED, ids=str)
 def test_options_that_exclude_one_another_are_refused(parts: dict[str, Any], message: str):
     with pytest.raises(RequestError, match=message):
-        request_of(**parts)
+        build_request(**parts)

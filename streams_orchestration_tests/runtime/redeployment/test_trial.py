@@ -31,10 +31,10 @@ from streams_orchestration.runtime.rollout import bringing_up
 from streams_orchestration.runtime.rollout.reverting import (
     NotRevertedError,
     end_trial_by_hand,
-    on_trial,
-    previous_plan,
+    is_redeploy_on_trial,
+    read_reverted_plan,
+    recompile_previous_plan,
     revert_redeploy,
-    reverted_plan,
 )
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
@@ -239,14 +239,14 @@ def test_a_host_that_cannot_be_started_at_all_takes_the_plan_back(
 
 def test_a_redeploy_is_reverted_by_hand_once(local: LocalApplication):
     with pytest.raises(NotRevertedError, match="it was never redeployed"):
-        previous_plan(local.catalog, local.name)
+        recompile_previous_plan(local.catalog, local.name)
     begin(local)
     run_some(local, 1)
-    assert on_trial(local.catalog, local.name)
+    assert is_redeploy_on_trial(local.catalog, local.name)
     assert end_trial_by_hand(local.catalog, local.name)
-    assert not on_trial(local.catalog, local.name)
+    assert not is_redeploy_on_trial(local.catalog, local.name)
     with pytest.raises(NotRevertedError, match=r"was restored already, at .*reverted by hand"):
-        previous_plan(local.catalog, local.name)
+        recompile_previous_plan(local.catalog, local.name)
     finish(local)
 
 
@@ -270,7 +270,7 @@ def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_
     second = read_status(local.home, local.name).fingerprint
     decided(local)
     run_some(local, 4)
-    assert reverted_plan(local.home, local.name) is None
+    assert read_reverted_plan(local.home, local.name) is None
     epoch = read_status(local.home, local.name).units[0].completed_epoch
     redeployment = locked.revert_redeploy(local.home, local.name)
     assert redeployment is not None
@@ -278,10 +278,10 @@ def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_
     status = read_status(local.home, local.name)
     assert status.fingerprint == first
     assert status.units[0].completed_epoch > epoch, "it goes on, and not back"
-    tried = reverted_plan(local.home, local.name)
+    tried = read_reverted_plan(local.home, local.name)
     assert tried is not None
     assert tried.fingerprint == second, "the schedule does not try it again"
-    assert previous_plan(local.catalog, local.name).fingerprint == second, "that is the previous plan now"
+    assert recompile_previous_plan(local.catalog, local.name).fingerprint == second, "that is the previous plan now"
     finish(local)
 
 

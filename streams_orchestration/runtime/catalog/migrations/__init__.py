@@ -8,7 +8,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection
 
-from streams_orchestration.runtime.catalog.versions import product_revision
+from streams_orchestration.runtime.catalog.versions import find_product_revision
 
 SCRIPTS = Path(__file__).parent
 """The directory of Alembic's environment, with a file for each revision in `versions`."""
@@ -23,4 +23,4 @@ def migrate(connection: Connection) -> None:
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
-    command.upgrade(config, product_revision())
+    command.upgrade(config, find_product_revision())

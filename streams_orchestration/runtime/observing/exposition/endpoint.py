@@ -33,7 +33,7 @@ def build_metrics_handler(home: Home, application: str | None = None) -> Callabl
     return answer
 
 
-def metrics_app(home: Home, host: str, port: int) -> Starlette:
+def build_metrics_app(home: Home, host: str, port: int) -> Starlette:
     """Return the ASGI application that answers every path with the metrics.
 
     Args:

@@ -88,7 +88,7 @@ class SnapshotSender:
         return observe
 
 
-def interval_seconds() -> float:
+def read_interval_seconds() -> float:
     """Return the seconds between two snapshots, from `OTEL_METRIC_EXPORT_INTERVAL`; 60 if it is not set or empty.
 
     Raises:

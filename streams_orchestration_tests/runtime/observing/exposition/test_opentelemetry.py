@@ -24,7 +24,7 @@ from streams_orchestration.runtime.errors.errors import (
 )
 from streams_orchestration.runtime.observing.exposition import opentelemetry
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
-from streams_orchestration.runtime.observing.exposition.opentelemetry import SnapshotSender, interval_seconds
+from streams_orchestration.runtime.observing.exposition.opentelemetry import SnapshotSender, read_interval_seconds
 from streams_orchestration.runtime.observing.snapshots import ObservedApplication, Snapshot
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import metrics, operator_metrics, status
@@ -117,11 +117,11 @@ def test_metrics_of_a_large_application_are_all_sent(
 @pytest.mark.parametrize(("text", "seconds"), [("", 60.0), ("15000", 15.0), ("500.5", 0.5005)])
 def test_the_interval_is_the_one_that_the_sdk_knows(monkeypatch: pytest.MonkeyPatch, text: str, seconds: float):
     monkeypatch.setenv(opentelemetry.INTERVAL, text)
-    assert interval_seconds() == seconds
+    assert read_interval_seconds() == seconds
 
 
 @pytest.mark.parametrize("text", ["soon", "0", "-1", "inf", "nan"])
 def test_an_interval_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text: str):
     monkeypatch.setenv(opentelemetry.INTERVAL, text)
     with pytest.raises(ValueError, match="number of milliseconds above 0"):
-        interval_seconds()
+        read_interval_seconds()
