@@ -56,7 +56,9 @@ def run(
     compiled = compiled_to_start(home, read, given, request)
     with ExitStack() as starting:
         lock = before = None
-        if isinstance(request, api.GoOn) and (home.root.exists() or api.Catalog(home).version() is not None):
+        if isinstance(request, api.ContinueFromState) and (
+            home.root.exists() or api.Catalog(home).version() is not None
+        ):
             lock = starting.enter_context(ready_to_start(home, compiled.name, "streams run"))
             before = _deployed_before(home, compiled)
             if before is not None and before.state == "COMPLETED" and not _has_more(home, compiled.name):

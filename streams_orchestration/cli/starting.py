@@ -38,9 +38,9 @@ def compiled_to_start(home: api.Home, read: ReadSpec, given: GivenOptions, reque
         ApplicationError: the application has errors.
     """
     upgrade_catalog(api.Catalog(home))
-    goes_on = isinstance(request, api.GoOn)
+    continues = isinstance(request, api.ContinueFromState)
     return compiled_to_run(
-        read, given, api.read_deployed_options(home, given.options.name or read.name) if goes_on else None
+        read, given, api.read_deployed_options(home, given.options.name or read.name) if continues else None
     )
 
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.deployment.query_columns import add_query_columns
     from streams_orchestration.runtime.deployment.removing import Removal, preview_removal, remove_application
     from streams_orchestration.runtime.deployment.requests import (
+        ContinueFromState,
         FromSavepoint,
-        GoOn,
         Redeploy,
         Request,
         RequestError,

@@ -22,7 +22,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
-from streams_orchestration.runtime.deployment.deployment import go_on, write_first_plan
+from streams_orchestration.runtime.deployment.deployment import continue_from_state, write_first_plan
 from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
@@ -62,8 +62,8 @@ class SteppedApplication:
     """A deployed application for tests, whose PEs run one batch at a time on request.
 
     Its creation checks the application, deploys it, or continues it if it is deployed, and starts no host; see
-    `deployable`, `open_application`, `write_first_plan` and `go_on` for errors. It raises StepError if there are Spark
-    queries and no engine. As a context manager, it stops its queries at the end.
+    `deployable`, `open_application`, `write_first_plan` and `continue_from_state` for errors. It raises StepError if
+    there are Spark queries and no engine. As a context manager, it stops its queries at the end.
     """
 
     home: Home
@@ -90,7 +90,7 @@ class SteppedApplication:
         with lock_start(self.home.prepare(), wanted.name, "stepping") as lock:
             opened = open_application(self.home, lock, wanted, self.begins)
             if opened.deployed:
-                go_on(opened)
+                continue_from_state(opened)
             else:
                 write_first_plan(opened, asks_spark=False)
         self.catalog = Catalog(self.home)

@@ -85,8 +85,8 @@ class Redeployer:
         self.last = self._lines.get(timeout=REDEPLOY_SECONDS)
         return self.last == f"at {self.place}"
 
-    def go_on(self) -> None:
-        """Let it go on from its place."""
+    def proceed(self) -> None:
+        """Let it proceed from its place."""
         assert self.process.stdin is not None
         if self.process.poll() is None:
             self.process.stdin.close()
@@ -137,7 +137,7 @@ def two_redeploys(scene: Scene) -> Happened:
     first = Redeployer(scene, scene.choose.choice(PLACES))
     first.reach()
     second = Redeployer(scene, "nowhere") if first.place != "switch" else None
-    first.go_on()
+    first.proceed()
     first.end()
     reported = [first.came(undisturbed=scene.calm())]
     units = set(first.units)
@@ -170,7 +170,7 @@ def pause_host_across_a_redeploy(scene: Scene) -> Happened:
     redeployer.reach()
     try:
         host.suspend()
-        redeployer.go_on()
+        redeployer.proceed()
         redeployer.end()
         time.sleep(scene.choose.uniform(0, 3))
     finally:
@@ -190,7 +190,7 @@ def in_a_redeploy(fault: Fault, places: tuple[str, ...] = (*PLACES, FIRST_EPOCH)
         if reached:
             thread.start()
             time.sleep(pause)
-            redeployer.go_on()
+            redeployer.proceed()
             thread.join()
         redeployer.end()
         reported = redeployer.came(undisturbed=not results and scene.calm())

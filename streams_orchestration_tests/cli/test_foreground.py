@@ -26,7 +26,7 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
-from streams_orchestration.runtime.deployment.requests import GoOn
+from streams_orchestration.runtime.deployment.requests import ContinueFromState
 from streams_orchestration.runtime.errors.errors import HostLaunchError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
@@ -140,7 +140,7 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     monkeypatch.setattr(Start, "_record", lambda *_: loaded.set())
     monkeypatch.setattr(api, "await_running_pes", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
     start = Start(home, Path("copy.yaml"), deployable(copy))
-    start.bring_up(lock_start(home, "copy", "streams run"), GoOn(), pytest.fail)
+    start.bring_up(lock_start(home, "copy", "streams run"), ContinueFromState(), pytest.fail)
     start.await_running()
     assert order == [False, True], "before the engines are up, and before the PEs run"
     assert start.recorded() is None
@@ -178,7 +178,7 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
     start, lock = Start(home, Path("copy.yaml"), deployable(copy)), lock_start(home, "copy", "streams run")
 
     def bring_up_and_wait() -> None:
-        start.bring_up(lock, GoOn(), pytest.fail)
+        start.bring_up(lock, ContinueFromState(), pytest.fail)
         start.await_running()
 
     with Interrupts(lambda: None) as interrupts:

@@ -21,8 +21,8 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.requests import (
+    ContinueFromState,
     FromSavepoint,
-    GoOn,
     Redeploy,
     Request,
     Revert,
@@ -125,7 +125,7 @@ class Runtime(SimpleNamespace):
         match request:
             case StartOver():
                 self._called("start over", wanted.name)
-            case GoOn(run) | FromSavepoint(run=run):
+            case ContinueFromState(run) | FromSavepoint(run=run):
                 self._called("take what is there" if run.available_now else "go on", wanted.name)
             case Redeploy(drop_state) | Revert(drop_state):
                 self._called("replace", wanted.name, *drop_state)

@@ -13,7 +13,7 @@ from streams_orchestration.runtime.deployment import deployment, dropping
 from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.deployment.requests import (
     REDEPLOY_TIMEOUT_SECONDS,
-    GoOn,
+    ContinueFromState,
     Request,
     Revert,
     StartOver,
@@ -28,19 +28,19 @@ from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPl
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
 
-GO_ON = GoOn()
+CONTINUE = ContinueFromState()
 
 
 def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True) -> None:
     """Write an application as wanted; its queries may be left without the columns that only Spark knows."""
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
         if asks_spark or (not fresh and wanted.name in list_applications(home)):
-            bringing_up.write_wanted(home, lock, wanted, StartOver() if fresh else GoOn())
+            bringing_up.write_wanted(home, lock, wanted, StartOver() if fresh else ContinueFromState())
         else:
             deployment.write_first_plan(open_application(home, lock, wanted), fresh=fresh, asks_spark=False)
 
 
-def write_wanted(home: Home, wanted: Deployable, request: Request = GO_ON) -> BroughtUp:
+def write_wanted(home: Home, wanted: Deployable, request: Request = CONTINUE) -> BroughtUp:
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
         return bringing_up.write_wanted(home, lock, wanted, request)
 

@@ -43,7 +43,7 @@ def write_first_plan(opened: OpenedApplication, *, fresh: bool = False, asks_spa
     """Write the wanted state of an application without state into the catalog; `launch_hosts` starts its hosts.
 
     Args:
-        opened: the application. It is not deployed, unless `fresh` is set; see `go_on`.
+        opened: the application. It is not deployed, unless `fresh` is set; see `continue_from_state`.
         fresh: first stop its hosts, and drop its state, logs and published results (`drop_application`).
         asks_spark: analyse its dataframe queries with Spark.
 
@@ -75,7 +75,7 @@ def write_first_plan(opened: OpenedApplication, *, fresh: bool = False, asks_spa
         connect(connection)
 
 
-def go_on(opened: OpenedApplication) -> None:
+def continue_from_state(opened: OpenedApplication) -> None:
     """Mark a deployed application as wanted to run from its state; `launch_hosts` starts its hosts.
 
     Record the kind of run, reopen complete parts if the run may continue them, and connect Imports and Exports again.

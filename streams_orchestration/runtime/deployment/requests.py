@@ -21,7 +21,7 @@ class RequestError(StreamsRuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class GoOn:
+class ContinueFromState:
     """The application continues from its state, or begins without state if it was never deployed.
 
     The request is refused if another plan is deployed.
@@ -75,7 +75,7 @@ class Revert:
     """Seconds for the changed units to reach their cuts, and then to complete an epoch."""
 
 
-Request = GoOn | StartOver | FromSavepoint | Redeploy | Revert
+Request = ContinueFromState | StartOver | FromSavepoint | Redeploy | Revert
 
 
 def build_request(
@@ -119,4 +119,4 @@ def build_request(
             "without --fresh. Leave it out"
         )
         raise RequestError(message)
-    return StartOver(run) if fresh else GoOn(run)
+    return StartOver(run) if fresh else ContinueFromState(run)

@@ -9,11 +9,11 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.control import launch_hosts
-from streams_orchestration.runtime.deployment.deployment import go_on, write_first_plan
+from streams_orchestration.runtime.deployment.deployment import continue_from_state, write_first_plan
 from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.deployment.requests import (
+    ContinueFromState,
     FromSavepoint,
-    GoOn,
     Redeploy,
     Request,
     Revert,
@@ -94,10 +94,10 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
         case StartOver():
             write_first_plan(opened, fresh=True)
             return BroughtUp()
-        case GoOn() | Redeploy() if not opened.deployed:
+        case ContinueFromState() | Redeploy() if not opened.deployed:
             write_first_plan(opened)
             return BroughtUp()
-        case GoOn():
+        case ContinueFromState():
             brought = BroughtUp()
         case FromSavepoint(savepoint, drop_state, fresh):
             place = find_savepoint(home, savepoint, opened.name)
@@ -108,5 +108,5 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
             redeployment = replace_plan(opened, drop_state=drop_state, within=within)
             record_revert(opened.catalog, redeployment)
             brought = BroughtUp(redeployment)
-    go_on(opened)
+    continue_from_state(opened)
     return brought

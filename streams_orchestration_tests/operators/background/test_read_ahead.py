@@ -100,19 +100,19 @@ def test_one_that_is_forgotten_reads_no_more(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_cpu_time_of_threads_is_reported_while_they_run_and_afterwards():
-    before, background, go_on = background_cpu_ns(), Background(), threading.Event()
+    before, background, proceed = background_cpu_ns(), Background(), threading.Event()
 
     def work(item: int) -> int:
         sum(range(200_000))
         if item == 1:
-            go_on.wait()
+            proceed.wait()
         return item
 
     ahead = ReadAhead(background, iter(range(2)), work, lambda _: 10)
     assert next(ahead) == 0
     running = background.taken_ns()
     assert running > 0
-    go_on.set()
+    proceed.set()
     assert list(ahead) == [1]
     assert background.taken_ns() > 0
     assert background_cpu_ns() - before >= background.cpu_ns() > running

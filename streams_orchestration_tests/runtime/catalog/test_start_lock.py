@@ -12,7 +12,7 @@ import pytest
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
-from streams_orchestration.runtime.deployment.requests import GoOn, StartOver
+from streams_orchestration.runtime.deployment.requests import ContinueFromState, StartOver
 from streams_orchestration.runtime.errors.errors import BeingStartedError, StateDirectoryError
 from streams_orchestration.runtime.rollout.bringing_up import bring_up
 from streams_orchestration.runtime.storage.home import Home
@@ -74,7 +74,7 @@ def test_a_lock_holds_up_its_own_process_too_and_is_released_once(home: Home):
 
 def test_a_lock_of_another_application_is_refused_before_anything_is_changed(home: Home, tmp_path: Path):
     wanted = deployable(totals(write_rows(tmp_path / "rows.parquet", 3)))
-    for request in (GoOn(), StartOver()):
+    for request in (ContinueFromState(), StartOver()):
         with lock_start(home, "other", "deploy") as lock, pytest.raises(AssertionError, match="not other's"):
             bring_up(home, lock, wanted, request)
     assert list_applications(home) == ()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from streams_orchestration.runtime.deployment.requests import (
+    ContinueFromState,
     FromSavepoint,
-    GoOn,
     Redeploy,
     Request,
     RequestError,
@@ -21,12 +21,12 @@ from streams_orchestration.runtime.deployment.run_kinds import RunKind
 BOUNDED = RunKind(available_now=True)
 LOST = ("New",)
 MADE: list[tuple[dict[str, Any], Request]] = [
-    ({}, GoOn()),
-    ({"savepoint": "", "run": BOUNDED}, GoOn(BOUNDED)),
+    ({}, ContinueFromState()),
+    ({"savepoint": "", "run": BOUNDED}, ContinueFromState(BOUNDED)),
     ({"fresh": True, "run": BOUNDED}, StartOver(BOUNDED)),
     ({"fresh": True, "replace": True}, StartOver()),
     ({"replace": True, "drop_state": LOST, "within": 7.0}, Redeploy(LOST, 7.0)),
-    ({"replace": True, "run": BOUNDED}, GoOn(BOUNDED)),
+    ({"replace": True, "run": BOUNDED}, ContinueFromState(BOUNDED)),
     ({"replace": True, "savepoint": "noon", "drop_state": LOST}, FromSavepoint("noon", LOST)),
     ({"savepoint": "noon", "fresh": True, "run": BOUNDED}, FromSavepoint("noon", (), fresh=True, run=BOUNDED)),
     ({"revert": True, "replace": True, "drop_state": LOST, "within": 7.0}, Revert(LOST, 7.0)),

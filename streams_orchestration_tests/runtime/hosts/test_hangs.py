@@ -32,10 +32,10 @@ WORKS = "import time\nprint('up', flush=True)\nwhile True: time.sleep(0.001)"
 
 
 def test_beats_without_an_answer_of_the_engine_are_counted():
-    go_on = threading.Event()
-    ping = EnginePing(go_on.wait)
+    proceed = threading.Event()
+    ping = EnginePing(proceed.wait)
     assert [ping.beat() for _ in range(4)] == [0, 1, 2, 3]
-    go_on.set()
+    proceed.set()
     until(lambda: not ping.beat(), "what answers is counted")
     assert ping.beat() <= 1
 

@@ -16,7 +16,13 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel_application
-from streams_orchestration.runtime.deployment.requests import FromSavepoint, GoOn, Redeploy, Request, StartOver
+from streams_orchestration.runtime.deployment.requests import (
+    ContinueFromState,
+    FromSavepoint,
+    Redeploy,
+    Request,
+    StartOver,
+)
 from streams_orchestration.runtime.errors.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.observing.compilations import read_compilation
 from streams_orchestration.runtime.observing.reading import read_status
@@ -123,7 +129,7 @@ def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
         assert restored.place.application == restored.manifest.application == each.logical.application
 
 
-@pytest.mark.parametrize("request_", [GoOn(), Redeploy()])
+@pytest.mark.parametrize("request_", [ContinueFromState(), Redeploy()])
 def test_nobody_else_deploys_between_the_look_and_the_deployment(
     home: Home, plan: Callable[[int], PlannedCompilation], monkeypatch: pytest.MonkeyPatch, request_: Request
 ) -> None:
