@@ -101,9 +101,7 @@ def redeploy(
     settings = Settings.from_environment(local.home.environment)
     opened = OpenedApplication(local.catalog, settings, deployable(wanted), ENDLESS, deployed=True)
     change = PlanChange(opened, local.programs, after, redeployment, WITHIN)
-    garbage = switch_over(change, carry_over(change))
-    assert garbage is not None, "a unit is not at the cut"
-    remove_files(local.home.store, garbage)
+    remove_files(local.home.store, switch_over(change, carry_over(change)))
     adopt(local)
     return redeployment
 

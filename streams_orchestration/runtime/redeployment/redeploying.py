@@ -141,10 +141,7 @@ def replace_plan(
     with resumed(opened) as was_stopped:
         rehearse(change)
         with units_on_hold(catalog, application, redeployment.ending):
-            drain_changed(change, until)
-            while (garbage := switch_over(change, carry_over(change))) is None:
-                hold_units(catalog, application, redeployment.ending)  # it may have expired
-                drain_changed(change, until)
+            garbage = switch_at_cut(change, until)
     remove_files(catalog.store, garbage)
     start(catalog, application)
     return await_decision(change, was_stopped=was_stopped)
@@ -199,6 +196,20 @@ def rehearse(change: PlanChange) -> None:
         remove_files(change.catalog.store, carrier.written)
 
 
+def switch_at_cut(change: PlanChange, until: float) -> list[str]:
+    """Drain the changed units, carry their states over, and switch to the new plan, until that succeeds at one cut.
+
+    Return the files that the catalog no longer names. Raises the errors of `drain_changed`, `carry_over` and
+    `switch_over`, except for NotAtCutError.
+    """
+    while True:
+        drain_changed(change, until)
+        try:
+            return switch_over(change, carry_over(change))
+        except NotAtCutError:  # perhaps since the hold has expired
+            hold_units(change.catalog, change.application, change.redeployment.ending)
+
+
 def drain_changed(change: PlanChange, until: float) -> None:
     """Wait until the changed units, which are held, are at their cuts. Hosts are started if they must run for that.
 
@@ -237,13 +248,13 @@ def carry_over(change: PlanChange) -> NewPlan:
     return NewPlan(change.opened.home, change.after, change.redeployment, cut, carried)
 
 
-def switch_over(change: PlanChange, new: NewPlan) -> list[str] | None:
+def switch_over(change: PlanChange, new: NewPlan) -> list[str]:
     """Replace the deployed plan by the new one, and open its trial; return the files that the catalog no longer names.
 
-    Return None if a changed unit has left the cut whose states were carried over, or its hold has expired. Then, and on
-    failure, the written states are removed, unless the switch may have been committed.
+    On failure, the written states are removed, unless the switch may have been committed.
 
     Raises:
+        NotAtCutError: a changed unit has left the cut whose states were carried over, or its hold has expired.
         NotDeployableError: the application has been completed.
         InvariantError: the switch breaks a rule of the protocol.
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
@@ -255,8 +266,6 @@ def switch_over(change: PlanChange, new: NewPlan) -> list[str] | None:
     except BaseException as error:
         if not isinstance(error, CommitUnknownError):
             remove_files(change.catalog.store, new.carried.written)
-        if isinstance(error, NotAtCutError):
-            return None
         raise
 
 
