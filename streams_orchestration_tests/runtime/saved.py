@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable
 from unittest.mock import patch
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.engine.port import Engine
+from streams_orchestration.runtime.redeployment.draining import HeldUnits
 from streams_orchestration.runtime.savepoints import creating
 from streams_orchestration.runtime.savepoints.creating import Created
 from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
@@ -21,8 +21,8 @@ from streams_orchestration_tests.runtime.redeployed import adopt, drained
 def take(local: LocalApplication, name: str = "point") -> Created:
     """Take a savepoint of an application that runs: its PEs are stepped until it is at rest."""
 
-    def step(_catalog: Any, _application: str, _programs: Any, units: Collection[str]) -> bool:
-        drained(local, list(units))
+    def step(held: HeldUnits) -> bool:
+        drained(local, list(held.names))
         return True
 
     with patch.object(creating, "postpone_if_drained", step):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, select, update
 
@@ -44,6 +45,18 @@ At most half of the drain's own time limit is used.
 """
 
 log = logging.getLogger("streams.redeploy")
+
+
+@dataclass(frozen=True, slots=True)
+class HeldUnits:
+    """The units of an application that `units_on_hold` holds, and that are drained to their cuts."""
+
+    catalog: Catalog
+    application: str
+    programs: Sequence[PeProgram]
+    """The programs of all PEs of the application."""
+    names: Collection[str]
+    """The names of the held units."""
 
 
 @contextmanager
@@ -85,29 +98,21 @@ def describe_redeploy_under_way(catalog: Catalog, application: str) -> str | Non
     return f"the last redeploy of {application} is on trial" if on_trial else None
 
 
-def postpone_if_drained(
-    catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]
-) -> bool:
+def postpone_if_drained(held: HeldUnits) -> bool:
     """Postpone the next epochs of held regions if all held units are drained, and return True then.
 
     Units are drained if they are at cuts, with no unread tuples between them.
     """
-    return not _postpone_unless_working(catalog, application, programs, units)
+    return not _postpone_unless_working(held)
 
 
-def drain(
-    catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str], until: float,
-    *, mend: bool = True,
-) -> str:  # fmt: skip
+def drain(held: HeldUnits, until: float, *, mend: bool = True) -> str:
     """Close the epochs of held units until the units are at cuts, with no unread tuples between them.
 
     The next epochs of drained regions are postponed by `HOLD_SECONDS`.
 
     Args:
-        catalog: the catalog.
-        application: name of the application, whose hosts run.
-        programs: the programs of all its PEs.
-        units: names of the held units.
+        held: the held units of an application whose hosts run.
         until: deadline in seconds on the monotonic clock; after it, the units are looked at once.
         mend: roll failed units back to their last cut, instead of waiting for their reset. Also roll back regions
             whose trigger operator does not end the epoch in time (`OWN_CUT_SECONDS`).
@@ -119,11 +124,12 @@ def drain(
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
         InvariantError: the rollback breaks a rule of the protocol.
     """
+    catalog, application, units = held.catalog, held.application, held.names
     began = world.monotonic()
     given_up: set[str] = set()
     while True:
         mark = catalog.changes.mark()
-        rest = _postpone_unless_working(catalog, application, programs, units)
+        rest = _postpone_unless_working(held)
         if not rest or world.monotonic() >= until:
             return rest
         if mend:
@@ -134,17 +140,15 @@ def drain(
         catalog.changes.wait(mark, min(POLL_SECONDS, until - world.monotonic()))
 
 
-def _postpone_unless_working(
-    catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]
-) -> str:
+def _postpone_unless_working(held: HeldUnits) -> str:
     """Describe the work under way in held units; if there is none, postpone the next epochs of regions among them."""
-    with catalog.read() as connection:
-        if rest := describe_held_work(connection, application, programs, units):
+    with held.catalog.read() as connection:
+        if rest := describe_held_work(connection, held.application, held.programs, held.names):
             return rest
     u = tables.unit
-    periods = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period")
-    with catalog.write() as connection:
-        rest = describe_held_work(connection, application, programs, units)
+    periods = (u.c.application == held.application, u.c.name.in_(held.names), u.c.timer == "period")
+    with held.catalog.write() as connection:
+        rest = describe_held_work(connection, held.application, held.programs, held.names)
         if not rest:
             connection.execute(update(u).where(*periods).values(deadline=clock.now() + HOLD_SECONDS))
     return rest

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.errors.errors import MachineError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered, set_machine_state
-from streams_orchestration.runtime.redeployment.draining import drain, units_on_hold
+from streams_orchestration.runtime.redeployment.draining import HeldUnits, drain, units_on_hold
 from streams_orchestration.runtime.redeployment.trial_supervision import await_trial
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import read_failed
@@ -146,7 +146,8 @@ def _move(catalog: Catalog, application: str, leave: str | None, within: float) 
         return []
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     with units_on_hold(catalog, application, units):
-        if rest := drain(catalog, application, programs, units, world.monotonic() + within, mend=False):
+        held = HeldUnits(catalog, application, programs, units)
+        if rest := drain(held, world.monotonic() + within, mend=False):
             again = f"drain {leave} again" if leave is not None else "it is tried again"
             message = (
                 f"{application} was not moved: {rest} after {within:.0f} s. See `streams status {application}` for "

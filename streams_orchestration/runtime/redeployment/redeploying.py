@@ -31,7 +31,7 @@ from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
 from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
-from streams_orchestration.runtime.redeployment.draining import drain, postpone_if_drained, units_on_hold
+from streams_orchestration.runtime.redeployment.draining import HeldUnits, drain, postpone_if_drained, units_on_hold
 from streams_orchestration.runtime.redeployment.state_migration import (
     Carrier,
     CommonCut,
@@ -220,11 +220,11 @@ def drain_changed(change: PlanChange, until: float) -> None:
             another version.
         InvariantError: a rollback breaks a rule of the protocol.
     """
-    units = change.catalog, change.application, change.programs, change.redeployment.ending
-    if postpone_if_drained(*units):
+    held = HeldUnits(change.catalog, change.application, change.programs, change.redeployment.ending)
+    if postpone_if_drained(held):
         return
     launch_hosts(change.catalog, change.application)
-    if rest := drain(*units, until):
+    if rest := drain(held, until):
         raise NotDrainedError(change.application, rest, change.within)
 
 

@@ -25,7 +25,7 @@ from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.redeployment.deployed_plan import deployed_plan, stored_facts
-from streams_orchestration.runtime.redeployment.draining import drain, postpone_if_drained, units_on_hold
+from streams_orchestration.runtime.redeployment.draining import HeldUnits, drain, postpone_if_drained, units_on_hold
 from streams_orchestration.runtime.redeployment.state_migration import CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.trial_supervision import await_trial
 from streams_orchestration.runtime.savepoints.atomic_places import new_directory, place_of, sweep
@@ -151,7 +151,7 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
             "and a savepoint has no connections"
         )
         raise SavepointError(message)
-    units = {program.unit for program in programs}
+    held = HeldUnits(catalog, application, programs, {program.unit for program in programs})
     status = read_units(catalog, application)
     hopeless = [failure for failure in find_failures(status, clock.now()) if failure.exhausted]
     if status.state in ("RUNNING", "WAITING") and hopeless:
@@ -162,14 +162,14 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
         raise SavepointError(message)
     stopped = status.state == "STOPPED"
     resumed = False
-    with units_on_hold(catalog, application, units):
+    with units_on_hold(catalog, application, held.names):
         try:
             rest = ""
-            if not postpone_if_drained(catalog, application, programs, units):
+            if not postpone_if_drained(held):
                 resumed = stopped
                 _run_to_a_cut(catalog, application, for_a_while=stopped)
                 launch_hosts(catalog, application)
-                rest = drain(catalog, application, programs, units, world.monotonic() + within, mend=False)
+                rest = drain(held, world.monotonic() + within, mend=False)
             if rest:
                 standing = _explain_missing_cut(catalog, application, rest)
                 message = (

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.redeployment import draining
+from streams_orchestration.runtime.redeployment.draining import HeldUnits
 from streams_orchestration.runtime.redeployment.trial_supervision import OnTrialError
 from streams_orchestration.runtime.savepoints import atomic_places, copying, creating
 from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint, list_savepoints, remove_savepoint
@@ -137,9 +138,9 @@ def test_the_application_is_held_for_as_long_as_it_takes(local: LocalApplication
         if holds[0] > 1:
             renewed.set()
 
-    def slow(_catalog: Any, _application: str, _programs: Any, units: Collection[str]) -> bool:
+    def slow(held_units: HeldUnits) -> bool:
         assert renewed.wait(10.0)
-        drained(local, list(units))
+        drained(local, list(held_units.names))
         return True
 
     draining_hold = draining.hold_units
@@ -292,9 +293,9 @@ def take_with_hosts(local: LocalApplication) -> SavepointPlace:
     whole = creating.drain
     stepping = take.__globals__["drained"]
 
-    def drain(*arguments: Any, **named: Any) -> str:
-        stepping(local, list(arguments[3]))
-        return whole(*arguments, **named)
+    def drain(held_units: HeldUnits, *arguments: Any, **named: Any) -> str:
+        stepping(local, list(held_units.names))
+        return whole(held_units, *arguments, **named)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(creating, "postpone_if_drained", lambda *_: False)
