@@ -13,7 +13,7 @@ import dagster as dg
 from streams_orchestration.compiler.stage import DEPLOYMENT
 from streams_orchestration.orchestration.artifacts import SPEC
 from streams_orchestration.orchestration.asset_keys import AssetKeys
-from streams_orchestration.orchestration.ops import await_heartbeats, launch_hosts, write_wanted_state
+from streams_orchestration.orchestration.ops import await_heartbeats_op, launch_hosts_op, write_wanted_state_op
 from streams_orchestration.orchestration.spec_state import MISSING, WatchedSpec
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 
@@ -27,7 +27,7 @@ def deployment_asset(source: ApplicationSource, spec: dg.AssetSpec, keys: AssetK
     key = source.resource
 
     def write_launch_and_wait(plan: Any) -> Any:
-        return await_heartbeats(key, keys, source.name)(launch_hosts(key)(write_wanted_state(key)(plan)))
+        return await_heartbeats_op(key, keys, source.name)(launch_hosts_op(key)(write_wanted_state_op(key)(plan)))
 
     description = f"Put the compiled plan of {source.name} in place."
     return asset_of_steps(source.name, write_launch_and_wait, spec, keys, description)

@@ -16,8 +16,8 @@ import dagster as dg
 from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys
 from streams_orchestration.orchestration.definition_names import Verb, job_name
-from streams_orchestration.orchestration.ops import stop_hosts
-from streams_orchestration.orchestration.reset_ops import await_unit, claim, record
+from streams_orchestration.orchestration.ops import stop_hosts_op
+from streams_orchestration.orchestration.reset_ops import await_unit_op, claim_op, record_op
 
 MAX_RUNTIME = 900
 """Seconds after which Dagster ends a run; nothing else would end the runs of a crashed machine."""
@@ -136,7 +136,7 @@ def cancel_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
         description=f"Stop {application}. Its state is kept.",
     )
     def cancel() -> None:
-        stop_hosts(key, keys, application)()
+        stop_hosts_op(key, keys, application)()
 
     return cancel
 
@@ -156,7 +156,7 @@ def reset_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
         description=f"Reset a consistent region, or an autonomous PE, of {application} to its last cut.",
     )
     def reset() -> None:
-        record(key, keys, application)(await_unit(key)(claim(key)()))
+        record_op(key, keys, application)(await_unit_op(key)(claim_op(key)()))
 
     return reset
 
@@ -173,6 +173,6 @@ def any_reset_job(key: str) -> dg.JobDefinition:
         f"`{APPLICATION_TAG}` names the application.",
     )
     def reset() -> None:
-        record(key, AssetKeys())(await_unit(key)(claim(key)()))
+        record_op(key, AssetKeys())(await_unit_op(key)(claim_op(key)()))
 
     return reset

@@ -102,7 +102,7 @@ def _is_bounded_run(context: dg.OpExecutionContext) -> bool:
 
 
 @functools.cache
-def write_wanted_state(key: str) -> NamedOp:
+def write_wanted_state_op(key: str) -> NamedOp:
     """Return the op that writes the plan to deploy, for applications of the resource of this key."""
 
     @dg.op(name=op_name("write_wanted_state", key), required_resource_keys={key}, ins=AFTER, out=NOTHING)
@@ -169,7 +169,7 @@ def _write_compiled_plan(
 
 
 @functools.cache
-def launch_hosts(key: str) -> NamedOp:
+def launch_hosts_op(key: str) -> NamedOp:
     """Return the op that launches hosts, for applications of the resource of this key."""
 
     @dg.op(name=op_name("launch_hosts", key), required_resource_keys={key}, ins=AFTER, out=NOTHING)
@@ -197,7 +197,7 @@ def launch_hosts(key: str) -> NamedOp:
 
 
 @functools.cache
-def await_heartbeats(key: str, keys: AssetKeys, application: str) -> NamedOp:
+def await_heartbeats_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
     """Return the op that waits for the heartbeats of an application."""
 
     @dg.op(name=op_name("await_heartbeats", key, application), required_resource_keys={key}, ins=AFTER, out=NOTHING)
@@ -239,7 +239,7 @@ def _await_running(
 
 
 @functools.cache
-def stop_hosts(key: str, keys: AssetKeys, application: str) -> NamedOp:
+def stop_hosts_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
     """Return the op that stops an application."""
 
     @dg.op(name=op_name("stop_hosts", key, application), required_resource_keys={key}, out=NOTHING)

@@ -103,7 +103,7 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
 
 
 @functools.cache
-def measure(key: str, keys: AssetKeys, application: str) -> NamedOp:
+def measure_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
     """Return the op that measures an application."""
     name = op_name("measure", key, application)
 
@@ -126,7 +126,7 @@ def measure(key: str, keys: AssetKeys, application: str) -> NamedOp:
 
 
 @functools.cache
-def decide(key: str, keys: AssetKeys, application: str) -> NamedOp:
+def decide_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
     """Return the op that decides which operators of an application to move."""
 
     @dg.op(name=op_name("decide", key, application), required_resource_keys={key}, ins=AFTER, out=NOTHING)
@@ -152,7 +152,7 @@ def _decide(
         ApplicationError: the stored profile is not valid.
     """
     # loaded on use: they bring the solvers, which a process that only shows assets does without
-    from streams_orchestration.compiler.decoupling.application_decision import decide as decision_of
+    from streams_orchestration.compiler.decoupling.application_decision import decide
     from streams_orchestration.compiler.decoupling.decision_document import decision_document
 
     store = streams.artifacts
@@ -161,7 +161,7 @@ def _decide(
     plan = done[LogicalGraph], done[PhysicalGraph], done[FusionPlan]
     try:
         costs, diagnostics = measured_costs(plan[0], plan[1], profile)
-        decision = decision_of(
+        decision = decide(
             *plan, costs, parts=config.machines, pe=config.pe, solver=config.solver, seconds=config.time_limit
         )
     except ApplicationError as error:
@@ -175,7 +175,7 @@ def _decide(
 
 
 @functools.cache
-def compare(key: str, keys: AssetKeys, application: str) -> NamedOp:
+def compare_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
     """Return the op that compares the last prediction for an application with its profile."""
 
     @dg.op(name=op_name("compare", key, application), required_resource_keys={key}, ins=AFTER, out=NOTHING)
@@ -219,7 +219,7 @@ def profile_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition
         description=f"Measure {application} while it runs, and decide which operators to move to PEs of their own.",
     )
     def profile() -> None:
-        compare(*place)(decide(*place)(measure(*place)()))
+        compare_op(*place)(decide_op(*place)(measure_op(*place)()))
 
     return profile
 

@@ -20,7 +20,7 @@ from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, Asse
 from streams_orchestration.orchestration.deployment_asset import asset_of_steps
 from streams_orchestration.orchestration.deployment_checks import deployment_checks
 from streams_orchestration.orchestration.jobs import redeploy_job
-from streams_orchestration.orchestration.ops import await_heartbeats
+from streams_orchestration.orchestration.ops import await_heartbeats_op
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource
 from streams_orchestration.orchestration.stage_assets import (
     ApplicationSource,
@@ -76,6 +76,6 @@ def _working_deployment(application: str, keys: AssetKeys, spec: dg.AssetSpec) -
     """Return the asset of the deployment; its only step waits until the PEs work."""
 
     def wait(plan: Any) -> Any:
-        return await_heartbeats(RESOURCE_KEY, keys, application)(plan)
+        return await_heartbeats_op(RESOURCE_KEY, keys, application)(plan)
 
     return asset_of_steps(application, wait, spec, keys)

@@ -55,7 +55,7 @@ Units = dict[str, int | None]
 
 
 @functools.cache
-def claim(key: str) -> NamedOp:
+def claim_op(key: str) -> NamedOp:
     """Return the op that begins resets, for applications of the resource of this key."""
     begun = dg.Out(dg.Nothing, is_required=False, description="Missing if no reset has begun.")
 
@@ -150,7 +150,7 @@ def _past(home: api.Home, application: str, config: ResetUnit) -> str | None:
 
 
 @functools.cache
-def await_unit(key: str) -> NamedOp:
+def await_unit_op(key: str) -> NamedOp:
     """Return the op that waits for units which are reset, for applications of the resource of this key."""
 
     @dg.op(name=op_name("await_unit", key), required_resource_keys={key}, ins=AFTER, out=NOTHING)
@@ -208,7 +208,7 @@ def await_reset(
 
 
 @functools.cache
-def record(key: str, keys: AssetKeys, application: str = "") -> NamedOp:
+def record_op(key: str, keys: AssetKeys, application: str = "") -> NamedOp:
     """Return the op that records the status of an application which was reset.
 
     An op without `application` serves the application that the tag of its run names.
