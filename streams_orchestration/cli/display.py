@@ -68,7 +68,7 @@ class Display:
         Reasons of sinks that cannot deliver are printed when they change, and again after `REASON_SECONDS`.
         """
         if self._follows_printed:
-            self._printed.look(pe.log for pe in status.pes if pe.here)
+            self._printed.report_new(pe.log for pe in status.pes if pe.here)
         self._meter.add(status, now)
         self._late.add(status, now)
         if self._live:

@@ -131,7 +131,7 @@ def _start(command: list[str], environment: Mapping[str, str], log: Path) -> sub
 def _await_ready(port: int, children: Mapping[Path, subprocess.Popen[bytes]]) -> None:
     patience, passed = api.LoadAdjustedClock(), 0.0
     while patience.used < WEBSERVER_START_LIMIT:
-        passed = patience.look()
+        passed = patience.advance()
         _require_alive(children)
         try:
             with urllib.request.urlopen(f"http://{ADDRESS}:{port}/server_info", timeout=5):

@@ -31,7 +31,7 @@ class LoadAdjustedClock:
         self._began = self._at = self._clock()
         self.used = 0.0
 
-    def look(self) -> float:
+    def advance(self) -> float:
         """Add the time since the last call, divided by the current load, to `used`; return the real seconds so far.
 
         The divisor is at least 1 and at most `MAX_LOAD_FACTOR`.

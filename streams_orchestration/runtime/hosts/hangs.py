@@ -64,7 +64,7 @@ class HungTasks:
         self._seen: dict[int, tuple[int, float]] = {}
         """Pid -> how often its threads were scheduled, and the time since which that count is unchanged."""
 
-    def look(self, busy: Iterable[int], now: float) -> tuple[int, ...]:
+    def kill_hung(self, busy: Iterable[int], now: float) -> tuple[int, ...]:
         """Kill the workers that hang, and log each. A worker whose threads cannot be counted is left alone.
 
         Args:

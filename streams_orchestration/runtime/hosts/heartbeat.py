@@ -35,7 +35,7 @@ class Stalls:
     def __init__(self) -> None:
         self._since: dict[ProcessIdentity, float] = {}
 
-    def look(self, processes: Iterable[ProcessIdentity], now: float) -> tuple[ProcessIdentity, ...]:
+    def kill_stalled(self, processes: Iterable[ProcessIdentity], now: float) -> tuple[ProcessIdentity, ...]:
         """Kill the processes that were stopped at every look for `STALL_SECONDS`, with their descendants, and log each.
 
         Args:
@@ -122,7 +122,7 @@ class Heartbeat:
             try:
                 if now >= next_beat and self._report(now):
                     next_beat = now + HEARTBEAT_SECONDS
-                self._look_for_hangs(tasks, now)
+                self._kill_hung(tasks, now)
             except Exception:  # this thread must not end: a host without heartbeats would count as dead
                 log.exception("A check of the host's processes failed; it is repeated soon")
             world.sleep(HANG_CHECK_SECONDS)
@@ -138,7 +138,7 @@ class Heartbeat:
         try:
             if now - self._turned < STUCK_SECONDS:
                 self._presence.beat()
-            self._stalls.look(self._presence.record_family(), now)
+            self._stalls.kill_stalled(self._presence.record_family(), now)
             self._presence.row()
         except UnwantedHostError as error:
             self._unwanted = now if self._unwanted is None else self._unwanted
@@ -149,7 +149,7 @@ class Heartbeat:
             return False
         return True
 
-    def _look_for_hangs(self, tasks: HungTasks, now: float) -> None:
+    def _kill_hung(self, tasks: HungTasks, now: float) -> None:
         """Kill the engine's process if it does not answer, and workers without progress; log each.
 
         Do nothing while no engine is watched, without a limit, and once the engine was killed.
@@ -162,4 +162,4 @@ class Heartbeat:
             self._hung = f"its {name} (pid {pid}) gave no answer for {self._limit} s and was killed"
             log.error("%s", self._hung)
             kill(pid, process_started(pid))
-        tasks.look(self._busy(), now)
+        tasks.kill_hung(self._busy(), now)

@@ -38,7 +38,7 @@ class StorageWatch:
         if self._store.address:
             world.Thread(target=self._watch, daemon=True).start()
 
-    def look(self) -> None:
+    def check_storage(self) -> None:
         """Check once, log the first failure after a success, and report a change of the error in the host's row.
 
         If the catalog is unavailable, the next check reports the change.
@@ -64,5 +64,5 @@ class StorageWatch:
         pause = world.Event()
         while True:
             with self._errors.survived("the storage cannot be checked"):
-                self.look()
+                self.check_storage()
             pause.wait(STORAGE_CHECK_SECONDS)

@@ -44,7 +44,7 @@ PAUSES = Pauses(first=MIN_INTERVAL_SECONDS, longest=60.0)
 SHUTDOWN_SECONDS = 4.0
 """The most seconds that a stop waits for the last events."""
 MAX_STEPS = 5
-"""The most steps of one look: the end of the former run, a new run, its START, a RUNNING, its end."""
+"""The most steps of one call of `send_due`: the end of the former run, a new run, its START, a RUNNING, its end."""
 
 log = logging.getLogger("streams.lineage")
 
@@ -120,8 +120,8 @@ class Reporter:
         if self._thread.is_alive():
             self._thread.join(SHUTDOWN_SECONDS)
 
-    def look(self, *, last: bool = False) -> None:
-        """Look at the application, and send the events that are due, in at most `MAX_STEPS` steps.
+    def send_due(self, *, last: bool = False) -> None:
+        """Read the state of the application, and send the events that are due, in at most `MAX_STEPS` steps.
 
         Do nothing if the application is not deployed, or another process sends its events.
 
@@ -228,7 +228,7 @@ class Reporter:
             last = self._stopped.is_set()
             try:
                 mark = self._catalog.changes.mark()
-                self.look(last=last)
+                self.send_due(last=last)
                 self._arrived()
             except CatalogUnavailableError:
                 pass  # the host's main loop says so

@@ -113,8 +113,8 @@ class PrintedFollower:
         for log in logs:
             self._readers.setdefault(log, PrintedReader(log)).skip()
 
-    def look(self, logs: Iterable[Path]) -> None:
-        """Report the lines that were printed since the last look; of a log that was not known, all its lines."""
+    def report_new(self, logs: Iterable[Path]) -> None:
+        """Report the lines that were printed since the last call; of a log that was not known, all its lines."""
         for log in logs:
             for operator, text in self._readers.setdefault(log, PrintedReader(log)).printed():
                 self.say(operator, text)

@@ -68,7 +68,7 @@ class HostRescheduler:
         self._thread.start()
 
     def end(self) -> None:
-        """Make the thread stop looking, without waiting for it; a move under way is finished."""
+        """Make the thread stop, without waiting for it; a move under way is finished."""
         self._over.set()
 
     def _run(self) -> None:
@@ -77,14 +77,14 @@ class HostRescheduler:
             mark = self._catalog.changes.mark()
             # the agent logs errors of the catalog
             with errors.survived("hosts are not started or moved"), suppress(StreamsRuntimeError):
-                self.look()
+                self.reschedule_hosts()
             self._over.wait(MIN_INTERVAL_SECONDS)
             self._catalog.changes.wait(mark, MAX_INTERVAL_SECONDS - MIN_INTERVAL_SECONDS)
 
-    def look(self) -> None:
+    def reschedule_hosts(self) -> None:
         """Start waiting hosts that a machine takes, and move misplaced ones, if this agent leads.
 
-        An application with a waiting host is not looked at for misplaced ones. Moves that fail are logged. Raises the
+        Misplaced hosts of an application with a waiting host are not moved. Moves that fail are logged. Raises the
         errors of `launch_hosts`, and NotDeployedError if an application is dropped meanwhile.
         """
         now = clock.now()

@@ -85,11 +85,11 @@ class Gatherer:
         Read the watermark, and note which outputs are seen for the first time.
         """
         unnamed, named = _divided(rows)
-        self._look(unnamed)
+        self._read_watermark(unnamed)
         full = bool(named) or any(len(group) >= MANY or self._leading(group) for group in self._groups(unnamed))
         return full or (self.marks and bool(self._directories.due()))
 
-    def _look(self, rows: Sequence[DueOutput]) -> None:
+    def _read_watermark(self, rows: Sequence[DueOutput]) -> None:
         """Read the watermark by which directories are closed; it is None without outputs, or if the sink marks none."""
         self._watermark = self._directories.watermark() if rows and self.marks else None
 
@@ -134,7 +134,7 @@ class Gatherer:
         if self._token is None and rows:
             self._sweep(rows[0].unit)
         unnamed, named = _divided(rows)
-        self._look(unnamed)
+        self._read_watermark(unnamed)
         for row in named:
             self._send(row)
         count = len(named)

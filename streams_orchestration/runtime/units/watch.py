@@ -45,12 +45,12 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
         StreamsRuntimeError: a unit with news was removed meanwhile, or a rule of the recovery protocol is broken.
     """
     names = None if units is None else tuple(units)
-    seen = _look(catalog, application, names)
+    seen = _read_news(catalog, application, names)
     if seen.over:
         _stop(catalog, application, clock.now())
     if seen.ahead:
         adjust_future_times(catalog, application)
-        seen = _look(catalog, application, names)
+        seen = _read_news(catalog, application, names)
     for unit in seen.news:
         with catalog.write_unit(application, unit) as connection:
             now = clock.now()
@@ -75,7 +75,7 @@ class _Seen:
     """True if the temporary run of the application has expired."""
 
 
-def _look(catalog: Catalog, application: str, names: tuple[str, ...] | None) -> _Seen:
+def _read_news(catalog: Catalog, application: str, names: tuple[str, ...] | None) -> _Seen:
     with catalog.read() as connection:
         row = connection.execute(_WANTED, {"of": application}).one_or_none()
         now = clock.now()

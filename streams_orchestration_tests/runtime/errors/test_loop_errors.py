@@ -87,7 +87,7 @@ def test_hosts_are_tended_again_after_an_unexpected_error(monkeypatch: pytest.Mo
     changes = SimpleNamespace(mark=lambda: 0, wait=lambda *_: True)
     monkeypatch.setattr(host_rescheduling, "MIN_INTERVAL_SECONDS", 0.001)
     monkeypatch.setattr(host_rescheduling, "Catalog", lambda _home: SimpleNamespace(changes=changes))
-    monkeypatch.setattr(host_rescheduling.HostRescheduler, "look", looked)
+    monkeypatch.setattr(host_rescheduling.HostRescheduler, "reschedule_hosts", looked)
     thread = host_rescheduling.HostRescheduler(Home(Path("home")), "m")
     thread.start()
     try:

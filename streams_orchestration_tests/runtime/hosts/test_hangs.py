@@ -71,9 +71,9 @@ def test_an_engine_that_does_not_answer_is_ended_and_its_process_named(processes
     heart = Heartbeat(cast(Any, None), 3, list)
     heart.watch(IdleEngine(jvm, ping=threading.Event().wait))
     for _ in range(3):
-        heart._look_for_hangs(HungTasks(3), 0.0)
+        heart._kill_hung(HungTasks(3), 0.0)
         assert heart.engine_end() is None
-    heart._look_for_hangs(HungTasks(3), 0.0)
+    heart._kill_hung(HungTasks(3), 0.0)
     assert f"its idle process (pid {jvm.pid}) gave no answer for 3 s and was killed" in (heart.engine_end() or "")
     assert process_started(jvm.pid) is None
 
@@ -164,14 +164,14 @@ def awake(pid: int) -> None:
 def test_a_task_that_stands_still_is_ended_and_no_other(processes: dict[str, subprocess.Popen[bytes]]):
     pids = [process.pid for process in processes.values()]
     hung, now = HungTasks(TIMEOUT_SECONDS), 0.0
-    assert hung.look(pids, now) == ()
+    assert hung.kill_hung(pids, now) == ()
     awake(processes["works"].pid)
-    assert hung.look(pids, TIMEOUT_SECONDS - 1) == ()
+    assert hung.kill_hung(pids, TIMEOUT_SECONDS - 1) == ()
     ended: tuple[int, ...] = ()
     while not ended:  # the one that waits may just have begun to
         awake(processes["works"].pid)
         now += TIMEOUT_SECONDS
-        ended = hung.look(pids, now)
+        ended = hung.kill_hung(pids, now)
     assert ended == (processes["waits"].pid,)
     assert process_started(processes["waits"].pid) is None
     assert process_started(processes["works"].pid) is not None
@@ -182,16 +182,16 @@ def test_only_time_with_a_task_counts(processes: dict[str, subprocess.Popen[byte
     pid = processes["waits"].pid
     hung, now = HungTasks(TIMEOUT_SECONDS), 0.0
     for _ in range(5):
-        assert hung.look([pid], now) == ()
-        hung.look([], now)
+        assert hung.kill_hung([pid], now) == ()
+        hung.kill_hung([], now)
         now += TIMEOUT_SECONDS
-    while not hung.look([pid], now):
+    while not hung.kill_hung([pid], now):
         now += TIMEOUT_SECONDS
     assert process_started(pid) is None
 
 
 def test_a_process_that_is_gone_is_no_matter():
-    assert HungTasks(TIMEOUT_SECONDS).look([2**22 + 1], 0.0) == ()
+    assert HungTasks(TIMEOUT_SECONDS).kill_hung([2**22 + 1], 0.0) == ()
 
 
 def test_busy_are_the_owners_of_the_first_level_that_has_not_answered(tmp_path: Path):

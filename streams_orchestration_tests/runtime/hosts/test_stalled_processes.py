@@ -39,19 +39,19 @@ def stop(process: ProcessIdentity) -> None:
 
 def test_a_process_that_is_stopped_for_long_is_ended_and_no_other(workers: list[ProcessIdentity]):
     stalls = Stalls()
-    assert stalls.look(workers, 0.0) == ()
-    assert stalls.look(workers, STALL_SECONDS - 0.1) == ()
-    assert stalls.look(workers, STALL_SECONDS) == (workers[1],)
+    assert stalls.kill_stalled(workers, 0.0) == ()
+    assert stalls.kill_stalled(workers, STALL_SECONDS - 0.1) == ()
+    assert stalls.kill_stalled(workers, STALL_SECONDS) == (workers[1],)
     assert identify(workers[0].pid) == workers[0]
     assert identify(workers[1].pid) is None
 
 
 def test_a_process_that_went_on_meanwhile_is_left_alone(workers: list[ProcessIdentity]):
     stalls = Stalls()
-    stalls.look(workers, 0.0)
+    stalls.kill_stalled(workers, 0.0)
     os.kill(workers[1].pid, signal.SIGCONT)
     while psutil.Process(workers[1].pid).status() == psutil.STATUS_STOPPED:
         pass
-    stalls.look(workers, STALL_SECONDS / 2)
+    stalls.kill_stalled(workers, STALL_SECONDS / 2)
     stop(workers[1])
-    assert stalls.look(workers, STALL_SECONDS) == ()
+    assert stalls.kill_stalled(workers, STALL_SECONDS) == ()

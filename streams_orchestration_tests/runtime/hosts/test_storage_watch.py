@@ -65,8 +65,8 @@ def test_a_storage_that_is_away_is_named_once_and_since_when(
     monkeypatch.setattr(clock, "now", lambda: next(times))
     reports = Reports()
     watch = StorageWatch(store, reports)
-    watch.look()
-    watch.look()
+    watch.check_storage()
+    watch.check_storage()
     ((error, since), *again) = reports.all
     assert since == 1000.0
     assert not again or again[0][1] == since, "the words of a library may differ, not the time"
@@ -80,7 +80,7 @@ def test_one_that_is_back_is_reported_and_begins_anew(tmp_path: Path, monkeypatc
     watch = StorageWatch(store_at(tmp_path / "home", str(mounted), ""), reports)
     for there in (True, False, True, False):
         mounted.mkdir() if there else mounted.rmdir() if mounted.exists() else None
-        watch.look()
+        watch.check_storage()
     assert [since for _, since in reports.all] == [None, 1000.0, None, 2000.0]
 
 
@@ -88,14 +88,15 @@ def test_a_report_is_repeated_if_the_catalog_was_away(tmp_path: Path):
     reports = Reports()
     watch = StorageWatch(store_at(tmp_path / "home", str(tmp_path / "mounted"), ""), reports)
     reports.away = True
-    watch.look()
+    watch.check_storage()
     reports.away = False
-    watch.look()
+    watch.check_storage()
     ((error, since),) = reports.all
     assert error is not None and since is not None
 
 
 def test_a_reachable_store_is(s3: S3, tmp_path: Path):
     reports: list[dict[str, Any]] = []
-    StorageWatch(remote(tmp_path, f"s3://{BUCKET}/p", options_of(s3)), lambda **values: reports.append(values)).look()
+    store = remote(tmp_path, f"s3://{BUCKET}/p", options_of(s3))
+    StorageWatch(store, lambda **values: reports.append(values)).check_storage()
     assert reports == [{"storage_error": None, "storage_failed_at": None}]

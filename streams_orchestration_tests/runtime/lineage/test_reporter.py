@@ -62,17 +62,17 @@ def fail_for_good(running: Running) -> None:
 
 def test_a_run_goes_from_its_start_over_cuts_to_its_end(running: Running, sent: SentEvents):
     mine = reporting(running, sent)
-    mine.look()
-    mine.look()
+    mine.send_due()
+    mine.send_due()
     assert sent.names == ["START"]
     running.work()
-    mine.look()
+    mine.send_due()
     running.local.trigger()
-    mine.look()
+    mine.send_due()
     assert sent.names == ["START", "RUNNING"]
     running.finish()
-    mine.look(last=True)
-    mine.look(last=True)
+    mine.send_due(last=True)
+    mine.send_due(last=True)
     assert sent.names == ["START", "RUNNING", "COMPLETE"]
     assert len(set(sent.runs)) == 1
     (out, raw) = sorted(sent.events[-1]["outputs"], key=lambda each: each["name"])
@@ -85,39 +85,39 @@ def test_a_run_goes_from_its_start_over_cuts_to_its_end(running: Running, sent: 
 
 
 def test_a_host_that_takes_over_goes_on_with_the_run(running: Running, sent: SentEvents):
-    reporting(running, sent).look()
+    reporting(running, sent).send_due()
     running.work()
-    reporting(running, sent).look()
+    reporting(running, sent).send_due()
     assert sent.names == ["START", "RUNNING"]
     assert len(set(sent.runs)) == 1
 
 
 def test_only_the_first_host_that_lives_sends(running: Running, sent: SentEvents):
-    reporting(running, sent, 1).look()
-    reporting(running, sent, None).look()
+    reporting(running, sent, 1).send_due()
+    reporting(running, sent, None).send_due()
     assert sent.events == []
 
 
 @pytest.mark.usefixtures("database")
 def test_a_start_after_a_stop_is_another_run(running: Running, sent: SentEvents):
     mine = reporting(running, sent)
-    mine.look()
+    mine.send_due()
     with running.catalog.write() as connection:
         connection.execute(tables.application.update().values(wanted="STOPPED"))
-    mine.look()
+    mine.send_due()
     assert sent.names == ["START"], "its hosts have not ended"
-    mine.look(last=True)
+    mine.send_due(last=True)
     assert sent.names == ["START", "ABORT"]
     start_again(running)
-    mine.look()
+    mine.send_due()
     assert sent.names == ["START", "ABORT", "START"]
     assert sent.runs[0] == sent.runs[1] != sent.runs[2]
 
 
 def test_an_end_that_could_not_be_sent_is_sent_when_it_starts_again(running: Running, sent: SentEvents):
-    reporting(running, sent).look()
+    reporting(running, sent).send_due()
     start_again(running)
-    reporting(running, sent).look()
+    reporting(running, sent).send_due()
     assert sent.names == ["START", "ABORT", "START"]
     assert sent.runs[0] == sent.runs[1] != sent.runs[2]
     assert sent.events[1]["outputs"] == [], "those of today may be others"
@@ -127,19 +127,19 @@ def test_rows_are_those_of_the_run(running: Running, sent: SentEvents):
     running.work()
     start_again(running)
     mine = reporting(running, sent)
-    mine.look()
+    mine.send_due()
     running.finish()
-    mine.look(last=True)
+    mine.send_due(last=True)
     (out,) = [each for each in sent.events[-1]["outputs"] if each["name"].endswith("Out")]
     assert 0 < out["outputFacets"]["outputStatistics"]["rowCount"] < COUNT
 
 
 def test_a_unit_that_is_not_reset_any_more_ends_the_run(running: Running, sent: SentEvents):
     mine = reporting(running, sent)
-    mine.look()
+    mine.send_due()
     fail_for_good(running)
-    mine.look()
-    mine.look()
+    mine.send_due()
+    mine.send_due()
     assert sent.names == ["START", "FAIL"]
     message = sent.events[-1]["run"]["facets"]["errorMessage"]["message"]
     assert "region-0: PE 0 failed: operator Rows: the file has no column k" in message
@@ -147,19 +147,19 @@ def test_a_unit_that_is_not_reset_any_more_ends_the_run(running: Running, sent: 
     assert "streams reset app --unit region-0" in message
     reset_unit(running.home, running.name, running.unit_name, force=True)
     running.come_up()
-    mine.look()
+    mine.send_due()
     assert sent.names == ["START", "FAIL", "START"]
     assert sent.runs[1] != sent.runs[2]
 
 
 def test_a_unit_that_is_reset_is_unhealthy_meanwhile(running: Running, sent: SentEvents):
     mine = reporting(running, sent)
-    mine.look()
+    mine.send_due()
     running.work()
-    mine.look()
+    mine.send_due()
     running.set(tables.pe, state="FAILED", error="PE 0: away")
     observe(running.catalog, running.name)
-    mine.look()
+    mine.send_due()
     assert sent.names == ["START", "RUNNING", "RUNNING"]
     states = {unit["state"] for unit in sent.events[-1]["run"]["facets"]["streams_units"]["units"]}
     assert states == {"UNHEALTHY"}
@@ -169,7 +169,7 @@ def test_cancelling_a_failed_application_ends_the_run_with_fail(
     running: Running, sent: SentEvents, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(reporters, "_client", lambda: sent)
-    reporting(running, sent).look()
+    reporting(running, sent).send_due()
     report_lineage_failure(running.catalog, running.name)
     fail_for_good(running)
     report_lineage_failure(running.catalog, running.name)
@@ -177,14 +177,14 @@ def test_cancelling_a_failed_application_ends_the_run_with_fail(
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
     control.cancel_application(running.catalog, running.name, timeout=0.0)
     assert sent.names == ["START", "FAIL"]
-    reporting(running, sent).look(last=True)
+    reporting(running, sent).send_due(last=True)
     assert sent.names == ["START", "FAIL"], "not ABORT"
 
 
 def test_a_stop_of_what_works_is_told_by_its_hosts(running: Running, sent: SentEvents, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reporters, "_client", lambda: sent)
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
-    reporting(running, sent).look()
+    reporting(running, sent).send_due()
     report_lineage_failure(running.catalog, running.name)
     assert sent.names == ["START"]
 
@@ -195,7 +195,7 @@ def test_columns_are_followed_over_all_pes_to_the_data(tmp_path: Path, hosts: Fa
     control.launch_hosts(local.catalog, local.name)
     mine = Reporter(local.catalog, local.name, 0, sent)
     mine.load(local.programs)
-    mine.look()
+    mine.send_due()
     (event,) = sent.events
     assert [(each["namespace"], each["name"]) for each in event["inputs"]] == [("file", str(file))]
     assert [each["name"] for each in event["inputs"][0]["facets"]["schema"]["fields"]] == ["k", "n"]
@@ -219,8 +219,8 @@ def test_nothing_is_sent_twice_and_nothing_is_left_out_when_the_server_comes_bac
     sent.refuses = "it is away"
     for _ in range(2):
         with pytest.raises(LineageError):
-            mine.look()
+            mine.send_due()
     running.finish()
     sent.refuses = None
-    mine.look(last=True)
+    mine.send_due(last=True)
     assert sent.names == ["START", "COMPLETE"]

@@ -35,11 +35,11 @@ def test_lines_are_said_once_as_they_come_also_when_the_log_is_rotated(tmp_path:
     write(log, "A", "of before")
     follower = PrintedFollower(lambda operator, text: said.append((operator, text)))
     follower.begin([log])
-    follower.look([log])
+    follower.report_new([log])
     assert said == []
     write(log, "A", *(f"{n} {'x' * 400}" for n in range(20)))
-    follower.look([log])
+    follower.report_new([log])
     assert rotate_log(log, 4096)
     write(log, "A", "last")
-    follower.look([log])
+    follower.report_new([log])
     assert [text.split()[0] for _, text in said] == [*map(str, range(20)), "last"]

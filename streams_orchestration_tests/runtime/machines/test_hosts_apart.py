@@ -128,10 +128,10 @@ def test_a_machine_that_comes_back_takes_what_shared_another(place: Place):
     start(place)
     assert len(misplaced(place)) == 1
     tending = HostRescheduler(place.home, "a")
-    tending.look()
+    tending.reschedule_hosts()
     assert sorted(place.on.values()) == ["a", "a", "b"], "nothing is moved while no machine takes it"
     place.registered("c")
-    tending.look()
+    tending.reschedule_hosts()
     assert sorted(place.on.values()) == ["a", "b", "c"]
     assert misplaced(place) == []
 
@@ -155,10 +155,10 @@ def test_a_drain_keeps_hosts_apart_by_moving_others_too(tmp_path: Path, hosts: F
 def test_only_the_agent_of_the_first_machine_moves_hosts(place: Place):
     run(place, "ab")
     place.registered("c")
-    HostRescheduler(place.home, "b").look()
+    HostRescheduler(place.home, "b").reschedule_hosts()
     assert len(misplaced(place)) == 1
     place.set(tables.machine, tables.machine.c.name == "a", lease_until=0.0)
-    HostRescheduler(place.home, "b").look()
+    HostRescheduler(place.home, "b").reschedule_hosts()
     assert misplaced(place) == []
 
 
@@ -166,5 +166,5 @@ def test_hosts_of_an_application_in_trouble_are_not_moved(place: Place):
     run(place, "ab")
     place.registered("c")
     place.set(tables.unit, state="UNHEALTHY")
-    HostRescheduler(place.home, "a").look()
+    HostRescheduler(place.home, "a").reschedule_hosts()
     assert len(misplaced(place)) == 1

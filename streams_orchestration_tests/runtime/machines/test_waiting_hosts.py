@@ -49,10 +49,10 @@ def test_a_caller_that_awaits_the_start_is_told_the_reason(place: Place):
 def test_a_waiting_host_is_started_when_a_machine_comes(place: Place):
     control.launch_hosts(place.catalog, place.name)
     tending = HostRescheduler(place.home, "north")
-    tending.look()
+    tending.reschedule_hosts()
     assert place.host.state == "WAITING"
     place.registered("south")
-    tending.look()
+    tending.reschedule_hosts()
     assert (place.host.state, place.host.machine, place.host.error) == ("STARTING", "south", None)
     assert read_status(place.home, place.name).state == "RUNNING"
 
@@ -63,7 +63,7 @@ def test_a_waiting_host_is_started_when_its_machine_takes_hosts_again(place: Pla
     control.launch_hosts(place.catalog, place.name)
     assert "south is drained" in (place.host.error or "")
     set_machine_state(place.home, "south", "UP")
-    HostRescheduler(place.home, "north").look()
+    HostRescheduler(place.home, "north").reschedule_hosts()
     assert (place.host.state, place.host.machine) == ("STARTING", "south")
 
 
@@ -89,7 +89,7 @@ def test_a_host_whose_only_machine_is_lost_waits_without_using_up_resets(place: 
     assert [unit.state for unit in status.units if unit.attempts] == []
     assert find_failures(status, clock.now() + 3600.0) == ()
     place.registered("south")
-    HostRescheduler(place.home, "north").look()
+    HostRescheduler(place.home, "north").reschedule_hosts()
     assert (place.host.state, place.host.machine) == ("STARTING", "south")
 
 
@@ -98,5 +98,5 @@ def test_a_waiting_application_can_be_cancelled(place: Place):
     status = control.cancel_application(place.catalog, place.name, 0.0)
     assert (status.state, status.hosts[0].state, status.hosts[0].error) == ("STOPPED", "STOPPED", None)
     place.registered("south")
-    HostRescheduler(place.home, "north").look()
+    HostRescheduler(place.home, "north").reschedule_hosts()
     assert place.host.state == "STOPPED"

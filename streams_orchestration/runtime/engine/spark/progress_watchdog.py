@@ -22,9 +22,9 @@ log = logging.getLogger("streams.hangs")
 
 
 class ProgressWatchdog:
-    """The tasks that this process runs, and for how many looks in a row none of its threads has run.
+    """The tasks that this process runs, and for how many checks in a row none of its threads has run.
 
-    Time is counted in looks, so a process that was stopped with all its threads gets its full time afterwards.
+    Time is counted in checks, so a process that was stopped with all its threads gets its full time afterwards.
 
     Args:
         end: called with the limit when the tasks make no progress for so long; None to log that and kill the process.
@@ -62,8 +62,8 @@ class ProgressWatchdog:
             with self._lock:
                 self._tasks -= 1
 
-    def look(self, runs: int | None) -> None:
-        """Note whether the process has made progress since the last look, and end it after the limit without progress.
+    def check_progress(self, runs: int | None) -> None:
+        """Note whether the process has made progress since the last check, and end it after the limit without progress.
 
         A process without tasks counts as one that makes progress.
 
@@ -81,7 +81,7 @@ class ProgressWatchdog:
         while True:
             time.sleep(HANG_CHECK_SECONDS)
             with errors.survived("the watch for hanging tasks failed"):
-                self.look(thread_runs(os.getpid(), threading.get_native_id()))
+                self.check_progress(thread_runs(os.getpid(), threading.get_native_id()))
 
 
 def _end(limit: int) -> None:

@@ -37,7 +37,7 @@ def test_seconds_count_by_the_share_of_the_machine(load: float, factor: float):
     now = [0.0]
     patience = LoadAdjustedClock(lambda: now[0], lambda: load)
     now[0] = 10 * factor
-    assert patience.look() == 10 * factor
+    assert patience.advance() == 10 * factor
     assert patience.used == pytest.approx(10.0)
 
 

@@ -33,7 +33,7 @@ def test_only_what_stands_still_for_the_limit_is_ended(looks: list[int | None], 
     progress = ProgressWatchdog(actual.append)
     with progress.task(3):
         for runs in looks:
-            progress.look(runs)
+            progress.check_progress(runs)
     assert actual == ended
 
 
@@ -42,9 +42,9 @@ def test_a_process_without_a_task_is_not_ended(limit: int):
     actual: list[int] = []
     progress = ProgressWatchdog(actual.append)
     with progress.task(limit):
-        progress.look(5)
+        progress.check_progress(5)
     for _ in range(9):
-        progress.look(5)
+        progress.check_progress(5)
     assert actual == []
 
 
@@ -53,7 +53,7 @@ def test_without_a_limit_nothing_is_ended():
     progress = ProgressWatchdog(actual.append)
     with progress.task(0):
         for _ in range(9):
-            progress.look(5)
+            progress.check_progress(5)
     assert actual == []
 
 

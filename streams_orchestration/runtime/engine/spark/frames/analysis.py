@@ -126,7 +126,7 @@ def _await(child: subprocess.Popen[bytes], directory: Path) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(POLL_SECONDS)
             return
-        passed = patience.look()
+        passed = patience.advance()
         stands = _progress(directory)
         if patience.used > ANALYSIS_SECONDS:
             message = f"Spark has not analysed the queries within {passed:.0f} s ({stands}); try again"

@@ -179,7 +179,7 @@ class _OperatorTime:
                 order.restore({part: state[f"{name}:{port}.{part}"] for part in _PARTS})
 
 
-def _looks_at_time(program: OperatorProgram) -> bool:
+def _uses_watermarks(program: OperatorProgram) -> bool:
     """Return True if an operator takes the watermark of an event-time graph, or its results have a watermark.
 
     Raises:
@@ -206,7 +206,7 @@ class QueryTime:
         self._operators = {
             index: _OperatorTime(program.operators[index], directories)
             for index in program.tasks[0].operators
-            if _looks_at_time(program.operators[index])
+            if _uses_watermarks(program.operators[index])
         }
         """The operators that take or give watermarks, producers first."""
         self._inner: dict[int, list[tuple[str, Watermarks]]] = {}
@@ -277,7 +277,7 @@ class QueryTime:
                     self._inner.setdefault(way.operator, []).append((name, marks))
 
     @property
-    def looks(self) -> bool:
+    def uses_watermarks(self) -> bool:
         """True if some operator takes or gives watermarks."""
         return bool(self._operators)
 

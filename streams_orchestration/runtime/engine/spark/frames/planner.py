@@ -196,7 +196,7 @@ class FramePlanner(Planner):
             SegmentError: a segment is gone or altered, or has other attributes.
             OSError: a segment cannot be written.
         """
-        if not self._time.looks:
+        if not self._time.uses_watermarks:
             return {}
         checkpoint = watermark_of(Path(self.scratch.checkpoint))
         watermark = None if checkpoint is None else checkpoint * MILLISECOND
