@@ -137,14 +137,14 @@ def _nothing(home: api.Home) -> str:
 
 
 def _watch(
-    look: Callable[[], RenderableType], pause: Callable[[], object] = lambda: time.sleep(REFRESH_SECONDS)
+    render: Callable[[], RenderableType], pause: Callable[[], object] = lambda: time.sleep(REFRESH_SECONDS)
 ) -> None:
-    """Show the result of `look` repeatedly: in place on a terminal, else one below the other.
+    """Show the result of `render` repeatedly: in place on a terminal, else one below the other.
 
     While the catalog cannot be used, show the error above the last result.
     """
     console = results()
-    last = shown = look()  # an error of the command is reported once, before anything is shown
+    last = shown = render()  # an error of the command is reported once, before anything is shown
     with Live(console=console, auto_refresh=False, screen=True) if console.is_terminal else nullcontext() as live:
         while True:
             if live is None:
@@ -153,7 +153,7 @@ def _watch(
                 live.update(shown, refresh=True)
             pause()
             try:
-                last = shown = look()
+                last = shown = render()
             except api.CatalogUnavailableError as error:
                 shown = Group(Text(str(error), "red"), last)
 

@@ -34,7 +34,7 @@ from streams_orchestration.orchestration.epochs import (
 from streams_orchestration.orchestration.plan_events import plan_events
 from streams_orchestration.orchestration.run_events import Event
 from streams_orchestration.orchestration.unit_events import recovery_metadata, unit_metadata
-from streams_orchestration.orchestration.watching import REPORT_INTERVAL, Look
+from streams_orchestration.orchestration.watching import REPORT_INTERVAL, SensorActions
 from streams_orchestration.runtime import api
 
 Preview = Callable[[api.SinkStatus, int], Sequence[Mapping[str, Any]]]
@@ -94,7 +94,7 @@ def progress_events(
     status: api.ApplicationStatus,
     metrics: api.ApplicationMetrics,
     now: float,
-    seen: Look,
+    seen: SensorActions,
     preview: Preview,
     instance: dg.DagsterInstance,
 ) -> list[Event]:

@@ -24,7 +24,7 @@ from streams_orchestration.orchestration.reset_ops import ResetUnit
 from streams_orchestration.orchestration.reset_runs import failure_tags, run_under_way
 from streams_orchestration.orchestration.resource import streams_in
 from streams_orchestration.orchestration.run_events import Event
-from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, applications_to_check, look
+from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, applications_to_check, decide_actions
 from streams_orchestration.runtime import api
 
 SENSOR: Final = "failed_units"
@@ -137,12 +137,12 @@ class _Tick:
         return self.keys.get(application) or AssetKeys()
 
     def watch(self, seconds: float) -> None:
-        """Watch for at most this many seconds: look at each application with news, and begin the resets that are due.
+        """Watch for at most this many seconds: check each application with news, and begin the resets that are due.
 
         Then stop orphans of these applications, and repeat checks. With something to record, the watch ends early. Only
         errors of the catalog are raised: CatalogUnavailableError and CatalogVersionError.
         """
-        looked_at: set[str] = set()
+        checked: set[str] = set()
         record_until = time.monotonic() + RECORD_SHARE * seconds
         with ThreadPoolExecutor(RESETS_AT_ONCE) as pool:
             resets: list[Future[None]] = []
@@ -156,12 +156,12 @@ class _Tick:
                 for application in applications_to_check(self.memories, summaries, api.now()):
                     summary = summaries[application]
                     if summary.suspected or not late:
-                        looked_at.add(application)
-                        due = self.look_alone(application, summary.mark, late=late)
+                        checked.add(application)
+                        due = self.check_application(application, summary.mark, late=late)
                         resets += [pool.submit(self.begin, failure) for failure in due]
         for reset in resets:
             reset.result()
-        for application in sorted(looked_at):
+        for application in sorted(checked):
             self.stop_orphans(application)
         self.repeat_checks()
 
@@ -192,8 +192,8 @@ class _Tick:
         again = (repeat_evaluation(self.context.instance, check) for check in still_open if check.name not in CHECKS)
         self.events += [event for event in again if event is not None]
 
-    def look_alone(self, application: str, mark: str, *, late: bool) -> list[api.UnitFailure]:
-        """Look at an application and return the failures whose reset is due; none if the look fails.
+    def check_application(self, application: str, mark: str, *, late: bool) -> list[api.UnitFailure]:
+        """Check an application, and return the failures whose reset is due; none if the check fails.
 
         An error of the application is remembered and logged, so that it does not affect other applications.
 
@@ -202,7 +202,7 @@ class _Tick:
             CatalogVersionError: the catalog is of another version.
         """
         try:
-            return self.look_late(application) if late else self.look(application, mark)
+            return self.note_failures(application) if late else self.collect_news(application, mark)
         except (api.CatalogUnavailableError, api.CatalogVersionError):
             raise
         except Exception as error:  # noqa: BLE001  its stored data may be damaged in any way
@@ -212,7 +212,7 @@ class _Tick:
             self.unreadable[application] = reason
             return []
 
-    def look_late(self, application: str) -> list[api.UnitFailure]:
+    def note_failures(self, application: str) -> list[api.UnitFailure]:
         """Note the application's failures and the runs that their resets owe, and return those whose reset is due.
 
         There are none if the application is no longer deployed. Other changes are left to the next tick. Raises
@@ -223,12 +223,12 @@ class _Tick:
         except api.NotDeployedError:  # undeployed after the summary was read
             return []
         before = self.memories[application]
-        seen = look(status, api.now(), before)
+        seen = decide_actions(status, api.now(), before)
         self.memories[application] = replace(before, known=seen.memory.known, owed=seen.memory.owed)
         self.late |= bool(seen.resets)
         return [reset.failure for reset in seen.resets]
 
-    def look(self, application: str, mark: str) -> list[api.UnitFailure]:
+    def collect_news(self, application: str, mark: str) -> list[api.UnitFailure]:
         """Collect the events of an application's news, and return its failures whose reset is due.
 
         Failures that must not be reset are logged and reported when they are new. Nothing is done if the application is
@@ -240,14 +240,14 @@ class _Tick:
 
         Raises:
             StreamsRuntimeError: a unit was removed meanwhile.
-            NotDeployedError: the application was dropped during the look.
+            NotDeployedError: the application was dropped meanwhile.
         """
         try:
             status = api.observe_status(api.open_catalog(self.home, application), application)
         except api.NotDeployedError:  # undeployed after the summary was read
             return []
         now, before = api.now(), self.memories[application]
-        seen = look(status, now, before, api.read_machines(self.home))
+        seen = decide_actions(status, now, before, api.read_machines(self.home))
         if seen.memory.remark != before.remark:
             for failure in seen.exhausted:
                 said = f"{failure.reason}{failure.log_hint}"

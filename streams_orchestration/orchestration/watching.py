@@ -82,8 +82,8 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """The outcome of one look at an application: the resets to begin, and the progress to record."""
+class SensorActions:
+    """The actions after one look at an application: the resets to begin, and the progress to record."""
 
     resets: tuple[api.ResetRequest, ...]
     exhausted: tuple[api.UnitFailure, ...]
@@ -101,7 +101,9 @@ class Look:
     memory: Memory
 
 
-def look(status: api.ApplicationStatus, now: float, memory: Memory, machines: Sequence[api.MachineStatus] = ()) -> Look:
+def decide_actions(
+    status: api.ApplicationStatus, now: float, memory: Memory, machines: Sequence[api.MachineStatus] = ()
+) -> SensorActions:
     """Decide which resets of an application to begin (see `decide_resets`), the events to record, and the next memory.
 
     Progress is to be recorded if the state has changed, unless a reset has just made the application run again; and if
@@ -133,10 +135,10 @@ def look(status: api.ApplicationStatus, now: float, memory: Memory, machines: Se
     if report:
         kept = replace(kept, epochs=epochs, reported_at=now)
     if not report or not ends_due:
-        return Look(decisions.resets, decisions.exhausted, report, (), (), checks, judged, kept)
+        return SensorActions(decisions.resets, decisions.exhausted, report, (), (), checks, judged, kept)
     shown = {_pe_name(pe): _pe_facts(status, pe) for pe in pes} | {sink.operator: str(sink.rows) for sink in sinks}
     kept = replace(kept, recorded=memory.recorded | shown, recorded_at=now)
-    return Look(decisions.resets, decisions.exhausted, report, pes, sinks, checks, judged, kept)
+    return SensorActions(decisions.resets, decisions.exhausted, report, pes, sinks, checks, judged, kept)
 
 
 def _state(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...]) -> str:

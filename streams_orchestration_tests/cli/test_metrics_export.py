@@ -124,7 +124,7 @@ def test_an_interval_that_is_none_is_an_error_of_the_command_line(monkeypatch: p
 def test_a_status_is_watched_until_it_is_ended(capsys: pytest.CaptureFixture[str]):
     looks: list[Any] = ["one", CatalogUnavailableError("the catalog is away"), "two"]
 
-    def look() -> Text:
+    def render() -> Text:
         seen = looks.pop(0)
         if isinstance(seen, Exception):
             raise seen
@@ -135,7 +135,7 @@ def test_a_status_is_watched_until_it_is_ended(capsys: pytest.CaptureFixture[str
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        observing._watch(look, pause)
+        observing._watch(render, pause)
     assert capsys.readouterr().out.split() == ["one", *["the", "catalog", "is", "away", "one", "two"]]
 
 

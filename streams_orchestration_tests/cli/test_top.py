@@ -155,17 +155,17 @@ def test_sorting_goes_round_the_columns():
 def played(
     play: Callable[[Pilot[None], Screen], Awaitable[None]], shown: Snapshot, *later: Snapshot | Exception
 ) -> None:
-    """Play with the screen, without a terminal. It never looks by itself; `look_again` gives the later snapshots."""
+    """Play with the screen, without a terminal; `refresh_snapshot` gives the later snapshots."""
     coming = iter(later)
 
-    def look() -> Snapshot:
+    def read() -> Snapshot:
         following = next(coming)
         if isinstance(following, Exception):
             raise following
         return following
 
     async def run() -> None:
-        screen = Screen(shown, look, 3600.0)
+        screen = Screen(shown, read, 3600.0)
         async with screen.run_test(size=(120, 30)) as pilot:
             await play(pilot, screen)
 
@@ -175,8 +175,8 @@ def played(
         asyncio.run(run())
 
 
-async def looked(pilot: Pilot[None], screen: Screen) -> None:
-    screen.look_again()
+async def refreshed(pilot: Pilot[None], screen: Screen) -> None:
+    screen.refresh_snapshot()
     await screen.workers.wait_for_complete()
     await pilot.pause()
 
@@ -230,7 +230,7 @@ def test_the_cursor_stays_with_its_row_and_says_what_is_wrong_with_it():
         await pilot.press(*["down"] * 5)
         assert screen.selected is not None
         assert screen.selected.name == "PE 1"
-        await looked(pilot, screen)
+        await refreshed(pilot, screen)
         assert screen.selected.name == "PE 1"
         assert "boom" in text_of(screen, "#detail")
         assert "1 unit failed" in text_of(screen, "#head")
@@ -243,10 +243,10 @@ def test_the_cursor_stays_with_its_row_and_says_what_is_wrong_with_it():
 
 def test_a_catalog_that_is_away_is_said_and_the_rows_stay():
     async def play(pilot: Pilot[None], screen: Screen) -> None:
-        await looked(pilot, screen)
+        await refreshed(pilot, screen)
         assert "the catalog is away" in text_of(screen, "#head")
         assert len(screen.shown) == 7
-        await looked(pilot, screen)
+        await refreshed(pilot, screen)
         assert "the catalog is away" not in text_of(screen, "#head")
 
     played(play, snapshot(), CatalogUnavailableError("the catalog is away"), snapshot())
@@ -255,10 +255,10 @@ def test_a_catalog_that_is_away_is_said_and_the_rows_stay():
 def test_a_held_screen_is_not_refreshed():
     async def play(pilot: Pilot[None], screen: Screen) -> None:
         await pilot.press("Z")
-        await looked(pilot, screen)
+        await refreshed(pilot, screen)
         assert not any(row.problem for row in screen.shown)
         await pilot.press("Z")
-        await looked(pilot, screen)
+        await refreshed(pilot, screen)
         assert any(row.problem for row in screen.shown)
 
     played(play, snapshot(), FAILED)

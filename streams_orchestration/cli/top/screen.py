@@ -61,15 +61,15 @@ class Screen(App[None]):
         Binding("f10,q,ctrl+c", "quit", "Quit", key_display="F10"),
     ]
 
-    def __init__(self, snapshot: api.Snapshot, look: Callable[[], api.Snapshot], delay: float) -> None:
-        """Create the screen with a first snapshot; `look` returns the next one every `delay` seconds."""
+    def __init__(self, snapshot: api.Snapshot, read: Callable[[], api.Snapshot], delay: float) -> None:
+        """Create the screen with a first snapshot; `read` returns the next one every `delay` seconds."""
         super().__init__()
         self.snapshot = snapshot
         self.view = TableView()
         self.held = False
         self.problem = ""
         self.shown: list[Row] = []
-        self._look = look
+        self._read_next = read
         self._delay = delay
         self._keys = False
 
@@ -85,7 +85,7 @@ class Screen(App[None]):
         """Show the first snapshot, and begin to read the catalog at intervals."""
         self.table.focus()
         self.refill()
-        self.set_interval(self._delay, self.look_again)
+        self.set_interval(self._delay, self.refresh_snapshot)
 
     @property
     def table(self) -> DataTable[Text]:
@@ -93,7 +93,7 @@ class Screen(App[None]):
         return self.query_one(DataTable)
 
     @work(thread=True, exclusive=True)
-    def look_again(self) -> None:
+    def refresh_snapshot(self) -> None:
         """Read the catalog and show the new snapshot, or the last one with the error.
 
         Do nothing while `hold` has stopped reading.
@@ -101,7 +101,7 @@ class Screen(App[None]):
         if self.held:
             return
         try:
-            snapshot, problem = self._look(), ""
+            snapshot, problem = self._read_next(), ""
         except api.StreamsRuntimeError as error:
             snapshot, problem = self.snapshot, str(error)
         self.call_from_thread(self.show, snapshot, problem)
