@@ -149,7 +149,7 @@ class MoveChains:
         home, here = self._home, self._home[unit]
         return any(home[other] != here and home[other] in self._units for other, _ in self._flows.of(unit))
 
-    def _look(self, unit: int) -> dict[int, float]:
+    def _sum_traffic(self, unit: int) -> dict[int, float]:
         """Return the traffic of a unit with every container, from the cache if it is known."""
         known = self._shared.get(unit)
         if known is not None:
@@ -178,7 +178,7 @@ class MoveChains:
 
     def _offer(self, unit: int, waiting: dict[int, list[tuple[float, int, int]]], smallest: int) -> None:
         """Queue the moves of a unit to the containers that it has traffic with, and to the smallest one."""
-        here, shared = self._home[unit], self._look(unit)
+        here, shared = self._home[unit], self._sum_traffic(unit)
         stays = shared.get(here, 0.0)
         targets = {*shared, smallest}
         targets.discard(here)
@@ -214,7 +214,7 @@ class MoveChains:
         return None if best is None else best[1:]
 
     def _cost(self, unit: int, there: int) -> float:
-        shared = self._look(unit)
+        shared = self._sum_traffic(unit)
         return shared.get(self._home[unit], 0.0) - shared.get(there, 0.0)
 
     def _fits(self, unit: int, there: int, overfull: int) -> bool:
@@ -228,7 +228,7 @@ class MoveChains:
         here = self._home[unit]
         if here == there:
             return 0.0
-        shared = self._look(unit)
+        shared = self._sum_traffic(unit)
         gain = shared.get(there, 0.0) - shared.get(here, 0.0)
         self._home[unit] = there
         for container, sign in ((here, -1), (there, 1)):

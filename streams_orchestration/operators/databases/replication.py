@@ -107,7 +107,7 @@ class ReplicationSlot:
                     "ALTER SYSTEM SET wal_level = logical, and restart the server"
                 )
                 raise DatabaseError(message)
-            self._look_up_table(connection)
+            self._resolve_table(connection)
             self._check_published(connection, columns)
         if self.state() is None:
             self.create()
@@ -200,7 +200,7 @@ class ReplicationSlot:
     def keys(self) -> list[str]:
         """Return the columns of the table's primary key; none without one."""
         with self._connected() as connection:
-            self._look_up_table(connection)
+            self._resolve_table(connection)
             owner, name = self.schema_and_name
             return list(sa.inspect(connection).get_pk_constraint(name, schema=owner)["constrained_columns"])
 
@@ -208,7 +208,7 @@ class ReplicationSlot:
         """Close all connections."""
         self._engine.dispose()
 
-    def _look_up_table(self, connection: Connection) -> None:
+    def _resolve_table(self, connection: Connection) -> None:
         owner, _, name = self._wanted.rpartition(".")
         quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (owner, name) if part)
         statement = (

@@ -13,8 +13,8 @@ from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.tuples.watermarks import Watermarks
 
 MAX_CALL_GAP_SECONDS = 1.0
-"""The largest time in seconds between two calls of `look` that counts as idleness, beyond the pause that the source
-asked for. So time without calls of the source, as during back-pressure or a drain, does not count.
+"""The largest time in seconds between two calls of `declare_idle` that counts as idleness, beyond the pause that the
+source asked for. So time without calls of the source, as during back-pressure or a drain, does not count.
 """
 
 
@@ -33,7 +33,7 @@ class Idleness:
         self._quiet: dict[str, float] = {}
         """Map each partition to the seconds for which it was at its end without a new tuple."""
         self._counts: dict[str, int] = {}
-        self._looked: float | None = None
+        self._called: float | None = None
         self._pause = 0.0
         self._earlier: list[IdleDecision] = []
 
@@ -56,7 +56,7 @@ class Idleness:
         made = [replace(each, epoch=epoch) for each in partitions.made]
         return [*self._earlier, *made, *partitions.pending]
 
-    def look(self, now: float, at_end: Collection[str] | None) -> list[Watermarks]:
+    def declare_idle(self, now: float, at_end: Collection[str] | None) -> list[Watermarks]:
         """Declare the partitions idle that had no tuples for long enough, and return the resulting watermarks.
 
         Decisions from before a reset are repeated first if they are due, and discarded if they cannot become due. While
@@ -70,10 +70,10 @@ class Idleness:
         partitions = self._clock.partitions
         found = [self._clock.settle()]
         if at_end is None:
-            self._looked = None
+            self._called = None
             return [each for each in found if each is not None]
-        passed = 0.0 if self._looked is None else min(now - self._looked, self._pause + MAX_CALL_GAP_SECONDS)
-        counts, self._looked = partitions.counts, now
+        passed = 0.0 if self._called is None else min(now - self._called, self._pause + MAX_CALL_GAP_SECONDS)
+        counts, self._called = partitions.counts, now
         self._quiet = {
             name: self._quiet[name] + passed if name in self._quiet and self._counts.get(name) == count else 0.0
             for name, count in counts.items()
@@ -88,7 +88,7 @@ class Idleness:
     def pause(self, pause: float | None) -> float | None:
         """Return the seconds until the next call of the source: at most until the next partition becomes idle.
 
-        `look` uses the result, too. None stays None.
+        `declare_idle` uses the result, too. None stays None.
 
         Args:
             pause: the seconds that the source asks for; None if it leaves the pause to the caller.

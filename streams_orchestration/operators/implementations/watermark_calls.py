@@ -16,7 +16,7 @@ from streams_orchestration.operators.tuples.watermarks import IDLE, Watermarks
 _PRODUCT = "streams_orchestration.operators."
 
 
-def looks_at_watermark(operator: Operator) -> bool:
+def uses_watermark(operator: Operator) -> bool:
     """Return True if the operator may act on changes of its watermark, or read the watermark in `process`.
 
     A standard operator reads it in `process` only if it has timers or `on_watermark`. The code of any other operator
@@ -48,7 +48,7 @@ def reach_steps(
         call: calls into the operator.
     """
     keeps_tuples = watermark.role.mode == "heldInput"
-    if steps is not None and not keeps_tuples and not looks_at_watermark(operator):
+    if steps is not None and not keeps_tuples and not uses_watermark(operator):
         send(watermark.passed(steps, None))
         return
     for step in (None,) if steps is None else steps.singly():

@@ -181,7 +181,7 @@ class JournalSource(SourceOperator):
             self._submit(self.read)
             self.backoff.back()
         else:
-            self._look_at_receiver()
+            self._check_receiver()
         return ProducedTo(offset, exhausted=False)
 
     def pause(self) -> float | None:
@@ -267,7 +267,7 @@ class JournalSource(SourceOperator):
         age = world.now() - self.read[-1].received if behind and self.read else 0.0
         self.context.metrics.lag(behind, max(age, 0.0))
 
-    def _look_at_receiver(self) -> None:
+    def _check_receiver(self) -> None:
         """Check whether the receiver reports a problem, and begin or end the back-off.
 
         This is called when all messages are read.

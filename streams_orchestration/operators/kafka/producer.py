@@ -110,7 +110,7 @@ class TransactionalProducer:
         try:
             self._write(key, messages, settle)
         except (KafkaAwayError, KafkaRefusedError):
-            self._look()
+            self._check_topic_if_reached()
             raise
         self.mark = (key.life, key.generation, key.number)
 
@@ -158,7 +158,7 @@ class TransactionalProducer:
             raise self._cluster.translated(error, f"topic {self._topic}")
         self._cluster.reached()
 
-    def _look(self) -> None:
+    def _check_topic_if_reached(self) -> None:
         """Check that the topic exists; ignore a cluster that is away.
 
         Call it after other errors, since the missing topic may be their cause.
@@ -216,7 +216,7 @@ class TransactionalProducer:
             self._producer.poll(POLL_SECONDS)
             self._check()
             if world.monotonic() > looked + TOPIC_CHECK_SECONDS:
-                self._look()
+                self._check_topic_if_reached()
                 looked = world.monotonic()
 
     def _is_queued(self, message: KafkaMessage) -> bool:
@@ -268,7 +268,7 @@ class TransactionalProducer:
         until = world.monotonic() + COMMIT_SECONDS + CONNECT_SECONDS
         while not answered.wait(TOPIC_CHECK_SECONDS):
             self._hangs = True
-            self._look()
+            self._check_topic_if_reached()
             if world.monotonic() > until:
                 place = f"topic {self._topic} at {self._cluster.brokers}"
                 message = f"{place}: cannot be reached: the client does not answer"

@@ -78,7 +78,7 @@ class DeltaHistory:
             DataError: the newest version is older than before, so the table was created again.
         """
 
-        def look() -> int:
+        def load_newest() -> int:
             if self._opened is None or self._log_file(self._opened.version()) != self._last:
                 before, self._opened = self._opened, self._table()
                 if before is not None and self._opened.version() < before.version():
@@ -88,7 +88,7 @@ class DeltaHistory:
             self._last = self._log_file(self._opened.version())
             return self._opened.version()
 
-        return self._reached(look)
+        return self._reached(load_newest)
 
     def following(self, version: int) -> int | None:
         """Return the number of the next version; None if there is none yet.

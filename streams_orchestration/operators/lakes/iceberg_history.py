@@ -83,13 +83,13 @@ class IcebergHistory:
     def newest(self) -> int:
         """Load the table, and return the id of its newest snapshot; `NOTHING` without one."""
 
-        def look() -> Snapshot | None:
+        def load_newest() -> Snapshot | None:
             if self._catalog is None:
                 self._catalog = load_catalog(self.properties)
             self._loaded = self._catalog.load_table(self.place)
             return self._table.current_snapshot()
 
-        current = self._reached(look)
+        current = self._reached(load_newest)
         return NOTHING if current is None else current.snapshot_id
 
     def following(self, version: int) -> int | None:

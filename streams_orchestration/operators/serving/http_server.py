@@ -51,14 +51,14 @@ class HttpServer(uvicorn.Server):
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve the listener, whatever the `sockets`, until shutdown, and then close it."""
-        looking = asyncio.create_task(self._look())
+        cutting = asyncio.create_task(self._cut_waiting())
         try:
             await super().serve([self.listener])
         finally:
-            looking.cancel()
+            cutting.cancel()
             self.listener.close()
 
-    async def _look(self) -> None:
+    async def _cut_waiting(self) -> None:
         while True:
             await asyncio.sleep(TIMEOUT_CHECK_SECONDS)
             self.listener.places.cut_waiting(HEAD_TIMEOUT_SECONDS)

@@ -11,7 +11,7 @@ from streams_orchestration.operators.contract.operator import Operator, SourceOp
 from streams_orchestration.operators.event_time.calling import call_between, call_singly
 from streams_orchestration.operators.event_time.decision import IdleDecision
 from streams_orchestration.operators.implementations.implementation import timer_count
-from streams_orchestration.operators.implementations.watermark_calls import looks_at_watermark, reach_steps
+from streams_orchestration.operators.implementations.watermark_calls import reach_steps, uses_watermark
 from streams_orchestration.operators.sinks.gathering import is_marking
 from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration.operators.tuples.batch import TupleBatch
@@ -50,7 +50,7 @@ class EventTimeCalls:
         """Call an operator with a batch and its watermarks, and send the watermarks that follow.
 
         By default the operator is called for the tuples up to each watermark, then for the watermark. It gets all
-        tuples in one call if it sets `keeps_places`, or if it neither looks at watermarks nor has output ports in the
+        tuples in one call if it sets `keeps_places`, or if it neither uses watermarks nor has output ports in the
         graph. It gets one tuple at a time if it makes watermarks for several output ports, or if kept tuples hold its
         watermark back and tuples of the port may release them. Do nothing for a batch without tuples and watermarks.
         """
@@ -75,7 +75,7 @@ class EventTimeCalls:
                     self.submit(program, steps.rest(placed), (output,))
             return
         process = partial(self._process, program, operator, port)
-        if not instance.outputs and not looks_at_watermark(operator):
+        if not instance.outputs and not uses_watermark(operator):
             if len(batch):
                 process(batch.without_watermarks())
             return
@@ -220,7 +220,7 @@ class EventTimeCalls:
             named = self._calls.call(program, source.at_end)
             everything = () if moved else watermark.clock.partitions.counts.keys()
             at_end = set(everything) if named is None else {str(each) for each in named}
-        for steps in idleness.look(world.monotonic(), at_end):
+        for steps in idleness.declare_idle(world.monotonic(), at_end):
             self.submit(program, steps, instance.outputs)
 
     @staticmethod

@@ -160,8 +160,8 @@ def clock() -> Clock:
     return made
 
 
-def look(idleness: Idleness, now: float, at_end: set[str] | None) -> list[Watermarks]:
-    found = idleness.look(now, at_end)
+def declare_idle(idleness: Idleness, now: float, at_end: set[str] | None) -> list[Watermarks]:
+    found = idleness.declare_idle(now, at_end)
     idleness.pause(0.5)
     return found
 
@@ -174,37 +174,37 @@ def test_a_partition_is_idle_when_it_was_at_its_end_for_long_enough(clock: Clock
     idleness = Idleness(clock, 3.0)
     idleness.repeat([])
     clock.advance(np.array([5, 9, 6]), np.array([0, 0, 1]), ["a", "b"])
-    assert look(idleness, 100.0, {"a", "b"}) == []
+    assert declare_idle(idleness, 100.0, {"a", "b"}) == []
     clock.advance(np.array([12]), np.array([0]), ["a"])
-    assert look(idleness, 101.0, {"a", "b"}) == []
-    assert look(idleness, 102.0, {"b"}) == []
-    assert values(look(idleness, 103.0, {"b"})) == [12]
+    assert declare_idle(idleness, 101.0, {"a", "b"}) == []
+    assert declare_idle(idleness, 102.0, {"b"}) == []
+    assert values(declare_idle(idleness, 103.0, {"b"})) == [12]
     assert idleness.decisions(4) == [IdleDecision(0, ("b",), {"a": 3, "b": 1}, epoch=4)]
 
 
 def test_time_does_not_pass_while_the_server_is_away_or_the_source_is_not_called(clock: Clock):
     idleness = Idleness(clock, 3.0)
-    look(idleness, 100.0, {"a", "b"})
-    assert look(idleness, 110.0, None) == []
-    assert look(idleness, 200.0, {"a", "b"}) == []
-    assert look(idleness, 300.0, {"a", "b"}) == [], f"counts for {0.5 + MAX_CALL_GAP_SECONDS} s only"
-    assert values(look(idleness, 400.0, {"a", "b"})) == [IDLE]
+    declare_idle(idleness, 100.0, {"a", "b"})
+    assert declare_idle(idleness, 110.0, None) == []
+    assert declare_idle(idleness, 200.0, {"a", "b"}) == []
+    assert declare_idle(idleness, 300.0, {"a", "b"}) == [], f"counts for {0.5 + MAX_CALL_GAP_SECONDS} s only"
+    assert values(declare_idle(idleness, 400.0, {"a", "b"})) == [IDLE]
 
 
 def test_a_partition_that_was_at_its_end_only_for_a_moment_is_not_idle(clock: Clock):
     idleness = Idleness(clock, 1.0)
     for now in range(100, 110):
-        assert look(idleness, now / 2, {"a", "b"} if now % 2 else set()) == []
+        assert declare_idle(idleness, now / 2, {"a", "b"} if now % 2 else set()) == []
 
 
 def test_a_source_is_called_when_a_partition_may_become_idle(clock: Clock):
     idleness = Idleness(clock, 3.0)
-    idleness.look(100.0, {"a"})
+    idleness.declare_idle(100.0, {"a"})
     assert idleness.pause(60.0) == 3.0
     assert idleness.pause(0.2) == 0.2
     assert idleness.pause(None) is None
     idleness.pause(60.0)
-    idleness.look(103.0, {"a"})
+    idleness.declare_idle(103.0, {"a"})
     assert idleness.pause(60.0) == 60.0
 
 
@@ -213,19 +213,19 @@ def test_a_replay_decides_nothing_before_it_has_repeated_what_was_decided(clock:
     pending = IdleDecision(0, ("b",), {"a": 2, "b": 1})
     idleness.repeat([pending])
     clock.advance(np.array([6]), np.array([0]), ["b"])
-    look(idleness, 100.0, {"b"})
-    assert look(idleness, 101.5, {"b"}) == []
+    declare_idle(idleness, 100.0, {"b"})
+    assert declare_idle(idleness, 101.5, {"b"}) == []
     found = clock.advance(np.array([5, 9]), np.array([0, 0]), ["a"])
     assert [*(found or ())] == [(1, 5), (2, 6), (2, 9)]
-    assert look(idleness, 102.0, {"b"}) == []
+    assert declare_idle(idleness, 102.0, {"b"}) == []
 
 
 def test_a_decision_whose_tuples_are_gone_is_forgotten(clock: Clock):
     idleness = Idleness(clock, 1.0)
     idleness.repeat([IdleDecision(0, ("b",), {"a": 7, "b": 9})])
     clock.advance(np.array([6, 8]), np.array([1, 0]), ["a", "b"])
-    look(idleness, 100.0, {"b"})
-    assert values(look(idleness, 101.5, {"b"})) == [8]
+    declare_idle(idleness, 100.0, {"b"})
+    assert values(declare_idle(idleness, 101.5, {"b"})) == [8]
 
 
 @examples(100)
@@ -263,6 +263,6 @@ def test_partitions_of_several_channels_become_idle_by_the_clock_anew():
     clock.load({"watermark": 12} | merged)
     idleness = Idleness(clock, 1.0)
     idleness.repeat([])
-    look(idleness, 100.0, {"b"})
-    assert values(look(idleness, 100.5, {"b"})) == []
-    assert values(look(idleness, 101.0, {"b"})) == [30]
+    declare_idle(idleness, 100.0, {"b"})
+    assert values(declare_idle(idleness, 100.5, {"b"})) == []
+    assert values(declare_idle(idleness, 101.0, {"b"})) == [30]

@@ -227,7 +227,7 @@ class DirectoryScan(SourceOperator):
                 return ProducedTo(offset, exhausted=True)
             offset = dict(self.until)
         elif not waiting:
-            offset = self._look(offset)
+            offset = self._scan_directory(offset)
         else:
             drives = self.context.region is not None and self.context.region.trigger
             self.last = waiting[: 1 if drives else limit]
@@ -248,8 +248,8 @@ class DirectoryScan(SourceOperator):
             DataError: the store refuses permanently.
         """
         self.due = 0.0
-        looked = self._look(self.continued(without_variables(offset)))
-        return looked if "known" in looked and "again" not in looked else None
+        scanned = self._scan_directory(self.continued(without_variables(offset)))
+        return scanned if "known" in scanned and "again" not in scanned else None
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
@@ -271,7 +271,7 @@ class DirectoryScan(SourceOperator):
         """Return the names of the last submitted files."""
         return f"{self.root}: {', '.join(file.name for file in self.last)}"
 
-    def _look(self, offset: Offset) -> Offset:
+    def _scan_directory(self, offset: Offset) -> Offset:
         """Scan the directory if that is due, and return the offset with the new files.
 
         The offset is unchanged if no scan is due, or if the store cannot be reached.
@@ -279,8 +279,8 @@ class DirectoryScan(SourceOperator):
         Raises:
             DataError: the storage refuses to list the directory.
         """
-        looked = "known" in offset and "again" not in offset
-        if world.monotonic() < self.due or (self.parameters.until is not None and looked):
+        scanned = "known" in offset and "again" not in offset
+        if world.monotonic() < self.due or (self.parameters.until is not None and scanned):
             return offset
         files = self.backoff.reached(lambda: self.storage.listed(self.parameters.directory))
         if files is None:

@@ -140,7 +140,7 @@ class Lookup(Operator):
         source = batch.arrow
         attributes = [source.column(name) for name in self.parameters.attributes()]
         repeats = self.repeating and not self.indexed
-        taken = self._looked_up(attributes[0]) if repeats else self._looked_up_each(attributes)
+        taken = self._look_up(attributes[0]) if repeats else self._look_up_each(attributes)
         columns = {name: taken[name] if name in taken else source.column(name) for name in self.schema.names}
         result = TupleBatch.from_columns(columns, self.schema)
         result.watermarks = batch.watermarks
@@ -151,17 +151,17 @@ class Lookup(Operator):
             result = result.filter(known)
         self.submit(result)
 
-    def _looked_up(self, attribute: pa.Array) -> dict[str, pa.Array]:
+    def _look_up(self, attribute: pa.Array) -> dict[str, pa.Array]:
         """Return the looked-up columns, after looking up each distinct value once. Updates `repeating`."""
         encoding = encoded(attribute)
         self.repeating = len(encoding.dictionary) * REPEATED <= len(attribute)
         taken = {}
-        for name, values in self._looked_up_each([encoding.dictionary]).items():
+        for name, values in self._look_up_each([encoding.dictionary]).items():
             taken[name] = values.take(encoding.indices)
             remember(taken[name], encoding.indices, values)
         return taken
 
-    def _looked_up_each(self, attributes: list[pa.Array]) -> dict[str, pa.Array]:
+    def _look_up_each(self, attributes: list[pa.Array]) -> dict[str, pa.Array]:
         if not self.indexed:
             rows = pc.index_in(normalised(attributes[0]), self.keys[0], skip_nulls=True)
         else:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 RECENT_ROWS = 10_000
 """The number of recent rows that are counted again to detect late rows among them."""
-LOOKS_PER_SETTLE = 10
+RECORDS_PER_SETTLE = 10
 LAG_LIMIT = 100_000
 """The row count beyond which the lag is not counted."""
 
@@ -90,7 +90,7 @@ class SqlSource(SourceOperator):
         self._source: IncrementalTable | None = None
         self._backoff = Backoff(self.context, refusal=DatabaseError)
         self._seen: list[_Seen] = []
-        self._looked = self._inspected = float("-inf")
+        self._recorded_at = self._inspected = float("-inf")
         self._warned = self._scans = False
         self._more = False
         self._place = ""
@@ -151,7 +151,7 @@ class SqlSource(SourceOperator):
         finite = self.until is not None or self.parameters.until is not None
         until = value_of(offset["until"] if self.until is None else self.until["value"]) if finite else None
         after = value_of(offset["value"])
-        self._look(until)
+        self._record_highest(until)
         if until is None and finite:
             return self._ended(offset)
         offset = self._inspect(offset, after, until)
@@ -227,17 +227,17 @@ class SqlSource(SourceOperator):
             message = f"{self._source.name}, column {self._source.column}: {error}"
             raise DataError(message) from error
 
-    def _look(self, until: Any) -> None:
+    def _record_highest(self, until: Any) -> None:
         """Record the largest value of the growing column, at intervals; raise DataError as `_highest` does."""
         from streams_orchestration.operators.databases.values import value_of
 
         now = world.monotonic()
-        if now < self._looked + self.parameters.settle / LOOKS_PER_SETTLE:
+        if now < self._recorded_at + self.parameters.settle / RECORDS_PER_SETTLE:
             return
         highest = value_of(self._highest()) if until is None else until
         if highest is not None and (not self._seen or self._seen[-1].value != highest):
             self._seen.append(_Seen(highest, now))
-        self._looked = now
+        self._recorded_at = now
 
     def _inspect(self, offset: Offset, after: Any, until: Any) -> Offset:
         """Check at intervals that rows can be read in order; measure the lag, and return the offset to continue.
@@ -250,9 +250,9 @@ class SqlSource(SourceOperator):
         now = world.monotonic()
         if now < self._inspected + self.parameters.poll_period:
             return offset
-        self._look_for_nulls()
+        self._check_nulls()
         self._warn_of_scans()
-        offset = self._look_behind(self._identify(offset, after), after)
+        offset = self._count_late_rows(self._identify(offset, after), after)
         self._measure_lag(after, until)
         self._inspected = now
         return offset
@@ -266,7 +266,7 @@ class SqlSource(SourceOperator):
             return settled[-1].value
         return None
 
-    def _look_for_nulls(self) -> None:
+    def _check_nulls(self) -> None:
         assert self._source is not None
         if self._warned or not self._source.has_nulls():
             return
@@ -309,10 +309,10 @@ class SqlSource(SourceOperator):
         self.context.logger.warning("%s: it is read from its first row on", message)
         about = "how often the table was dropped and created again while it was read"
         self.context.metrics.counter("recreated", about).add(1)
-        self._seen, self._looked = [], float("-inf")
+        self._seen, self._recorded_at = [], float("-inf")
         return offset | {"value": None, "since": None, "rows": 0, "table": now.sign}
 
-    def _look_behind(self, offset: Offset, after: Any) -> Offset:
+    def _count_late_rows(self, offset: Offset, after: Any) -> Offset:
         """Count and log the rows that have appeared with a value below the position; return the offset with the count.
 
         Without any, the offset is unchanged.
