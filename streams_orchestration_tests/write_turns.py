@@ -48,7 +48,7 @@ class UnderWriteLockError(Exception):
 
 def watch() -> None:
     """Begin; it lasts as long as the process."""
-    sys.addaudithook(_look)
+    sys.addaudithook(_check_event)
     Path.stat = _guarded(Path.stat)  # type: ignore[method-assign]
     time.sleep = _guarded(time.sleep)
     if (world := sys.modules.get(WORLD)) is not None:
@@ -118,7 +118,7 @@ def found() -> list[str]:
     return news
 
 
-def _look(event: str, arguments: tuple[Any, ...]) -> None:
+def _check_event(event: str, arguments: tuple[Any, ...]) -> None:
     if event in EVENTS and has_turn() and not _is_own(event, arguments):
         refuse(f"{event}{arguments!r}")
 

@@ -304,7 +304,7 @@ class _Course:
             if time.monotonic() > until:
                 return False
             time.sleep(0.05)
-            self.healer.look()
+            self.healer.keep_running()
         return True
 
     def _sum(self, what: str) -> int:

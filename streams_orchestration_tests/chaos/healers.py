@@ -54,7 +54,7 @@ class Healer:
             done = subprocess.run(command, check=False, stdout=output, stderr=output)
         assert done.returncode == 0, self.log.read_text()[-2000:]
 
-    def look(self) -> None:
+    def keep_running(self) -> None:
         """Called now and then."""
 
     def reset_failed(self) -> None:
@@ -70,7 +70,7 @@ class Healer:
 
 
 class ByHand(Healer):
-    """Looks, and calls `reset_unit` for what has failed."""
+    """Calls `reset_unit` now and then for each failed unit."""
 
     name = "hand"
 
@@ -110,13 +110,13 @@ class Daemon(Healer):
         }
         self._process: subprocess.Popen[bytes] | None = None
         super().__enter__()
-        self.look()
+        self.keep_running()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         end(self._process)
 
-    def look(self) -> None:
+    def keep_running(self) -> None:
         """Start it when it does not run."""
         if self._process is None or self._process.poll() is not None:
             with self.log.open("ab") as output:
@@ -140,12 +140,12 @@ class Follower(Healer):
     def deploy(self) -> None:
         """By the command that also heals."""
         self._process: subprocess.Popen[bytes] | None = None
-        self.look()
+        self.keep_running()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         end(self._process)
 
-    def look(self) -> None:
+    def keep_running(self) -> None:
         """Run it again, unless it has ended well."""
         if self._process is None or self._process.poll() not in (None, 0):
             if self._process is not None and is_changed(self.home, self.application):

@@ -56,7 +56,7 @@ class Watch:
         self.bytes: list[tuple[float, int]] = []
         """The bytes of streams and states on disk, by time."""
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look_on, daemon=True)
+        self._thread = threading.Thread(target=self._watch, daemon=True)
         self._catalog = Catalog(home)
 
     def __enter__(self) -> Watch:
@@ -76,18 +76,18 @@ class Watch:
         """Return 1 when a region is in its last epoch, else 0."""
         return 1.0 if any(track.state == "LAST" for track in self.units.values()) else 0.0
 
-    def _look_on(self) -> None:
+    def _watch(self) -> None:
         for turn in range(10**9):
             if self._over.wait(POLL_SECONDS):
                 return
             with contextlib.suppress(StreamsRuntimeError, OSError):
-                self._look()
+                self._record()
                 if turn % STATUS_LOOKS == 0:
                     self._judge()
                 if turn % 20 == 0:
                     self._weigh()
 
-    def _look(self) -> None:
+    def _record(self) -> None:
         a, u, p = tables.application, tables.unit, tables.pe
         with self._catalog.read() as connection:
             units = connection.execute(select(u).where(u.c.application == self.application)).all()

@@ -39,8 +39,8 @@ class Deployed:
         self.cursor: str | None = None
         self.status, self.now = running(), NOW
 
-    def look(self, status: ApplicationStatus | None = None, *, after: float = 2.0) -> list[Any]:
-        """Have the sensor look so many simulated seconds after its last look, and record its events."""
+    def tick(self, status: ApplicationStatus | None = None, *, after: float = 2.0) -> list[Any]:
+        """Evaluate a tick of the sensor so many simulated seconds after its last one, and record its events."""
         self.runtime.status = status or self.status
         self.now += after
         assert self.defs.resources is not None
@@ -102,17 +102,17 @@ def later(status: ApplicationStatus, seconds: float) -> ApplicationStatus:
 
 
 def test_checks_that_are_run_by_hand_stand_while_epochs_go_on(deployed: Deployed):
-    deployed.look()
+    deployed.tick()
     deployed.run("by_hand")
     assert deployed.not_evaluated(DEPLOYMENT) == set()
     deployed.now += 60
-    assert deployed.look(later(deployed.status, 61))
+    assert deployed.tick(later(deployed.status, 61))
     assert deployed.not_evaluated(DEPLOYMENT) == set()
 
 
 @pytest.mark.parametrize("job", ["demo__cancel", "demo__redeploy", "demo__reset"])
 def test_checks_of_the_sensor_stand_after_a_run(deployed: Deployed, job: str):
-    deployed.look()
+    deployed.tick()
     assert deployed.not_evaluated(DEPLOYMENT) == set()
     deployed.status = running(fingerprint="other")
     deployed.runtime.status = failed(deployed.status) if job == "demo__reset" else deployed.status
@@ -123,17 +123,17 @@ def test_checks_of_the_sensor_stand_after_a_run(deployed: Deployed, job: str):
 
 
 def test_checks_stand_soon_after_a_run_that_failed_before_it_evaluated_them(deployed: Deployed, spec: Path):
-    deployed.look()
+    deployed.tick()
     deployed.runtime.status = deployed.status
     deployed.run("demo__redeploy")
-    until(lambda: deployed.look(after=0.0) and not deployed.not_evaluated(DEPLOYMENT), "checks are not evaluated")
+    until(lambda: deployed.tick(after=0.0) and not deployed.not_evaluated(DEPLOYMENT), "checks are not evaluated")
     spec.write_text(spec.read_text().replace("n % 2", "m % 2"))
     job = deployed.defs.resolve_job_def("demo__redeploy")
     assert not job.execute_in_process(instance=deployed.instance, raise_on_error=False).success
     assert deployed.not_evaluated(DEPLOYMENT) == {each.name for each in deployed.checks(DEPLOYMENT)}
-    deployed.look()
+    deployed.tick()
     assert deployed.not_evaluated(DEPLOYMENT) == set()
-    assert not deployed.look()
+    assert not deployed.tick()
 
 
 def test_checks_stand_soon_after_a_run_beside_which_the_sensor_has_recorded_some(
@@ -141,27 +141,27 @@ def test_checks_stand_soon_after_a_run_beside_which_the_sensor_has_recorded_some
 ):
     def awaited(*_: object) -> ApplicationStatus:
         deployed.now += 60
-        deployed.look(deployed.status)  # its cut is late
+        deployed.tick(deployed.status)  # its cut is late
         return deployed.status
 
-    deployed.look()
+    deployed.tick()
     monkeypatch.setattr(deployed.runtime, "await_running_pes", awaited)
     deployed.status = deployed.runtime.status = running(fingerprint="other")
     deployed.run("demo__redeploy")
     assert deployed.not_evaluated(DEPLOYMENT) == {"cuts_are_fresh"}
-    until(lambda: deployed.look(after=0.0) and not deployed.not_evaluated(DEPLOYMENT), "checks are not evaluated")
-    assert not deployed.look()
+    until(lambda: deployed.tick(after=0.0) and not deployed.not_evaluated(DEPLOYMENT), "checks are not evaluated")
+    assert not deployed.tick()
 
 
 def test_an_application_deployed_by_a_command_has_all_checks(deployed: Deployed):
     """Commands redeploy before a run records it, or without one."""
-    deployed.look()
+    deployed.tick()
     key = dg.AssetCheckKey(DEPLOYMENT, KEEPS_STATE)
     deployed.instance.report_runless_asset_event(
         dg.AssetCheckEvaluation(asset_key=DEPLOYMENT, check_name=KEEPS_STATE, passed=False)
     )
-    deployed.look(running(fingerprint="other", state="WAITING"))
-    deployed.look(running(fingerprint="other"))
+    deployed.tick(running(fingerprint="other", state="WAITING"))
+    deployed.tick(running(fingerprint="other"))
     assert deployed.not_evaluated(DEPLOYMENT) == set()
     record = deployed.instance.get_latest_asset_check_evaluation_record(key)
     assert record is not None
@@ -191,13 +191,13 @@ def test_the_health_of_the_deployment_follows_its_units(deployed: Deployed):
         running(state="STOPPED"),
         running(state="COMPLETED"),
     ):
-        deployed.look(status)
+        deployed.tick(status)
         seen.append(deployed.health())
     assert seen == ["HEALTHY", "WARNING", "WARNING", "DEGRADED", "HEALTHY", "WARNING", "HEALTHY", "HEALTHY"]
 
 
 def test_the_check_of_a_redeploy_stands_after_the_run_that_did_it(deployed: Deployed):
-    deployed.look()
+    deployed.tick()
     deployed.runtime.status = deployed.status
     deployed.runtime.redeployment = outcome(KEPT)
     deployed.run("demo__redeploy")

@@ -29,12 +29,12 @@ def looks(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[Application
     """The statuses that the job sees, one at each look."""
     statuses: list[ApplicationStatus] = []
 
-    def look(*_: Any) -> None:
+    def show_next(*_: Any) -> None:
         if statuses:
             runtime.status = statuses.pop(0)
 
     # the module's own name: threads of other tests may sleep, too
-    monkeypatch.setattr(ops, "time", SimpleNamespace(sleep=look, monotonic=time.monotonic))
+    monkeypatch.setattr(ops, "time", SimpleNamespace(sleep=show_next, monotonic=time.monotonic))
     monkeypatch.setattr(api, "now", lambda: NOW)
     return statuses
 

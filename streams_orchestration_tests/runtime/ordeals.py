@@ -96,7 +96,7 @@ class Ordeal:
         self.collect(0)
         self.sweep(0)
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Check that published files stay as they were."""
         now = {path: path.read_bytes() for path in self.local.home.results(self.local.name).glob("*/part-*")}
         for path, content in self.seen.items():

@@ -81,7 +81,7 @@ def test_each_change_is_there_once_after_25_faults(
                 )
                 faults += action in FAULTS
                 getattr(ordeal, action)(chance.randrange(100))
-                ordeal.look()
+                ordeal.check()
         finally:
             ordeal.come_back(0)
         ordeal.finish()

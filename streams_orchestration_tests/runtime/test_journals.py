@@ -114,7 +114,7 @@ def test_each_tuple_is_there_once_after_25_faults(
             action = chance.choice((*ACTIONS, *FAULTS, "send", "send", "send"))
             faults += action in FAULTS
             getattr(ordeal, action)(chance.randrange(100))
-            ordeal.look()
+            ordeal.check()
         ordeal.finish()
         assert Counter(ordeal.there()) == Counter(ordeal.sent)
         assert len(ordeal.sent) > 15

@@ -77,7 +77,7 @@ def test_nothing_in_a_loop_is_lost_and_nothing_is_doubled(data: Path, events: li
         ordeal = Ordeal(Home(Path(directory)), counting_down(data))
         for action, number in events:
             getattr(ordeal, action)(number)
-            ordeal.look()
+            ordeal.check()
         ordeal.finish()
         assert published(ordeal.local.published("Out")) == expected()
         assert ordeal.left() == []

@@ -55,8 +55,8 @@ def go_through(data: Path, fusion: int, events: list[tuple[str, int]]) -> None:
         ordeal = Ordeal(Home(Path(directory)), compilation(data, fusion))
         for action, number in events:
             getattr(ordeal, action)(number)
-            ordeal.look()
+            ordeal.check()
         ordeal.finish()
-        ordeal.look()
+        ordeal.check()
         assert ordeal.results() == expected_of_network(COUNT)
         assert ordeal.left() == []

@@ -137,7 +137,7 @@ def test_nothing_is_lost_and_nothing_is_doubled(
         ordeal = Ordeal(Home(Path(home)), compilation)
         for action, number in events:
             getattr(ordeal, action)(number)
-            ordeal.look()
+            ordeal.check()
         ordeal.finish()
         assert ordeal.results() == expected_of_network(COUNT)
         assert ordeal.left() == []

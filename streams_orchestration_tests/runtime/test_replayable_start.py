@@ -52,7 +52,7 @@ def test_nothing_that_enters_the_region_is_lost_and_nothing_is_doubled(data: Pat
         ordeal = Ordeal(Home(Path(directory)), started(data, PERIODIC))
         for action, number in events:
             getattr(ordeal, action)(number)
-            ordeal.look()
+            ordeal.check()
         ordeal.finish()
         assert published(ordeal.local.published("Out")) == expected_totals(rows(COUNT), factor=1)
 

@@ -148,7 +148,7 @@ def compilation(directory: Path) -> PlannedCompilation:
 
 
 class Watched(Ordeal):
-    def look(self) -> None:
+    def check(self) -> None:
         """Whole batches only: of every batch of the producer, what is read of its streams is all or nothing."""
         reads = pe(self.local, "Either")
         plan = self.local.plan(reads)
@@ -169,7 +169,7 @@ def test_nothing_is_lost_whatever_happens(data: Path, events: list[tuple[str, in
         ordeal = Watched(Home(Path(directory)), compilation(data))
         for action, number in events:
             getattr(ordeal, action)(number)
-            ordeal.look()
+            ordeal.check()
         ordeal.finish()
         assert published(ordeal.local.published("Inside")) == sorted((k, 2 * n) for k, n in rows(COUNT))
         data_seen = Counter(rows(COUNT) + [(k, 2 * n) for k, n in rows(COUNT)])

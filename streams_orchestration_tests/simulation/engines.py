@@ -114,11 +114,11 @@ class SimulatedEngine:
     def watch(self, wake: Callable[[], None]) -> None:
         """Call `wake` whenever a process has ended."""
 
-        def look() -> None:
+        def wake_after_ends() -> None:
             while self._scheduler.wait(self._scheduler.any_end):
                 wake()
 
-        world.Thread(target=look, name="watch", daemon=True).start()
+        world.Thread(target=wake_after_ends, name="watch", daemon=True).start()
 
     def query(self, start: QueryStart) -> SimulatedQuery:
         """Start a query."""

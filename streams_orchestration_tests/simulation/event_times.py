@@ -71,7 +71,7 @@ class EventTimes:
         for row in rows:
             if row["path"] not in self._seen:
                 self._seen.add(row["path"])
-                yield from self._look(row)
+                yield from self._judge_segment(row)
 
     def _take_back(self, left: Set[str], generations: dict[int, int]) -> None:
         """Forget the segments behind the cuts of units that were reset."""
@@ -80,7 +80,7 @@ class EventTimes:
             while known and known[-1].path not in left and before.get(known[-1].pe) != generations.get(known[-1].pe):
                 known.pop()
 
-    def _look(self, row: sqlite3.Row) -> Iterator[str]:
+    def _judge_segment(self, row: sqlite3.Row) -> Iterator[str]:
         """Judge the watermarks and tuples of a new segment."""
         stream = row["stream"]
         known = self._streams.setdefault((row["plan"], stream), [])

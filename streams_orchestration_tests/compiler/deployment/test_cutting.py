@@ -229,19 +229,19 @@ def entries(program: PeProgram) -> dict[int, list[tuple[Any, Exchange]]]:
     """Operators behind exchanges, with the tasks that these come from; for a stream of another PE, that."""
     by_operator: dict[int, list[tuple[Any, Exchange]]] = {}
 
-    def look(origin: Any, deliveries: Any) -> None:
+    def collect(origin: Any, deliveries: Any) -> None:
         for delivery in deliveries:
             match delivery:
                 case tuple():
-                    look(origin, delivery)
+                    collect(origin, delivery)
                 case SplitDelivery():
-                    look(origin, delivery.channels)
+                    collect(origin, delivery.channels)
                 case Exchange():
                     by_operator.setdefault(delivery.operator, []).append((origin, delivery))
 
     for task in program.tasks:
         for operator in task.operators:
-            look((task.level, task.partition), program.operators[operator].deliveries)
+            collect((task.level, task.partition), program.operators[operator].deliveries)
     for task in program.tasks:
         for stream in task.inputs:
             if stream.operator in by_operator:

@@ -84,7 +84,7 @@ class Reader:
         for value in self.clock.tuple(key, at):
             self.watermark = value
 
-    def look(self) -> dict[int, set[int]]:
+    def check_marks(self) -> dict[int, set[int]]:
         """Compare marks and watermarks with the tuples that are visible; return these by hour."""
         results = self.local.home.results(self.local.name)
         found = {int(place.name[2:]): numbers_in(place) for place in (results / "ByHour").glob("h=*")}
@@ -123,7 +123,7 @@ def test_marked_directories_and_watermarks_of_sinks_are_true_at_every_step(
                 for program in local.programs:
                     local.step(program)
                 local.publish()
-                reader.look()
+                reader.check_marks()
 
         for event in events:
             match event:
@@ -144,12 +144,12 @@ def test_marked_directories_and_watermarks_of_sinks_are_true_at_every_step(
                         reader.tuple(now - back, key, number)
                         with file.open("a") as out:
                             out.write(f"{now - back} {key} {number}\n")
-            reader.look()
+            reader.check_marks()
         with file.open("a") as out:
             out.write("end\n")
         local.run()
         wanted: defaultdict[int, set[int]] = defaultdict(set)
         for each, at in reader.rows.items():
             wanted[at // HOUR].add(each)
-        assert reader.look() == wanted
+        assert reader.check_marks() == wanted
         assert reader.marked == {*wanted}

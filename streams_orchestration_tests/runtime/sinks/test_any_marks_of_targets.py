@@ -223,7 +223,7 @@ class Reader:
         for value in self.clocks.setdefault(stream, NaiveClock(self.lag, 0)).tuple(key, at):
             self.watermarks[stream] = value
 
-    def look(self, sinks: set[str]) -> None:
+    def check_marks(self, sinks: set[str]) -> None:
         """Compare the marks of the sinks with the tuples in the target, and with the marks before."""
         marks, numbers = self.target.marks(), self.target.numbers()
         for name, before in self.seen.items():
@@ -256,16 +256,16 @@ def test_marks_in_targets_are_true_and_never_fall(
         local = LocalApplication(Home(directory / "home"), plan(directory, target, lag, shape), limit)
         reader = Reader(target, lag)
 
-        def look() -> None:
+        def check_marks() -> None:
             every = (each for program in local.programs for each in program.operators.values())
-            reader.look({each.name for each in every if not each.outputs})
+            reader.check_marks({each.name for each in every if not each.outputs})
 
         def turn(count: int) -> None:
             for _ in range(count):
                 for program in local.programs:
                     local.step(program)
                 local.publish()
-                look()
+                check_marks()
 
         for event in events:
             match event:
@@ -291,13 +291,13 @@ def test_marks_in_targets_are_true_and_never_fall(
                     for stream, text in added.items():
                         with (directory / stream).open("a") as out:
                             out.write(text)
-            look()
+            check_marks()
         reader.ended = True
         for file in files:
             with file.open("a") as out:
                 out.write("end\n")
         local.run()
-        look()
+        check_marks()
         found = target.numbers() if target.is_exact else {*target.numbers()}
         assert sorted(found) == sorted(reader.written)
 

@@ -316,7 +316,7 @@ def test_a_delivery_has_the_event_time_up_to_which_the_target_is_complete(tmp_pa
     local = LocalApplication(Home(tmp_path / "home"), in_event_time(graph), 1)
     watermarks: list[int] = []
 
-    def look() -> None:
+    def publish() -> None:
         local.publish()
         with sqlite3.connect(target) as database:
             ((watermark,),) = database.execute("SELECT watermark FROM streams_deliveries").fetchall()
@@ -324,10 +324,10 @@ def test_a_delivery_has_the_event_time_up_to_which_the_target_is_complete(tmp_pa
 
     for _ in range(2):
         local.commit(boundary=True)
-        look()
+        publish()
     file.open("a").write("4 a 3\nend\n")
     local.run()
-    look()
+    publish()
     assert watermarks == [3_000, 7_000, last]
 
 

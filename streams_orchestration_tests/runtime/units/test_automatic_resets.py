@@ -175,8 +175,8 @@ def test_others_are_given_time_to_answer_first(later: float, wanted: list[str]):
     assert second.met == ()
 
 
-def look(local: LocalApplication, known: dict[str, KnownFailure]) -> tuple[set[str], dict[str, KnownFailure]]:
-    """Return the units that a look of a healer resets, and the state known afterwards; do the resets."""
+def heal(local: LocalApplication, known: dict[str, KnownFailure]) -> tuple[set[str], dict[str, KnownFailure]]:
+    """Reset the failed units as a healer does; return them, and the state known afterwards."""
     observe(local.catalog, local.name)
     healing = decide_resets(read_status(local.home, local.name), time.time(), known)
     for failure in (request.failure for request in healing.resets):
@@ -193,10 +193,10 @@ def test_all_units_of_a_host_come_back_together_though_it_dies_again_in_their_re
     known: dict[str, KnownFailure] = {}
     for launches in (2, 3):
         hosts.alive_pids.clear()
-        asked_for, known = look(local, known)
+        asked_for, known = heal(local, known)
         assert asked_for == set(local.units)
         assert len(hosts.launched) == launches, "once for all of them"
-        assert look(local, known)[0] == set()
+        assert heal(local, known)[0] == set()
     come_up(local)
     units = read_status(local.home, local.name).units
     assert {(each.generation, each.attempts, each.state) for each in units} == {(2, 1, "PROCESSING")}, (
