@@ -39,7 +39,7 @@ from streams_orchestration.runtime.redeployment.state_migration import (
     read_cut,
 )
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, require_incomplete, switch
-from streams_orchestration.runtime.redeployment.trial_supervision import await_trial, start
+from streams_orchestration.runtime.redeployment.trial_supervision import await_trial, launch_or_revert
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.holding import hold_units
 
@@ -143,7 +143,7 @@ def replace_plan(
         with units_on_hold(catalog, application, redeployment.ending):
             garbage = switch_at_cut(change, until)
     remove_files(catalog.store, garbage)
-    start(catalog, application)
+    launch_or_revert(catalog, application)
     return await_decision(change, was_stopped=was_stopped)
 
 
@@ -288,7 +288,7 @@ def await_decision(change: PlanChange, *, was_stopped: bool) -> Redeployment:
         if was_stopped:
             cancel_application(catalog, application)
         else:  # another process may have reverted the plan without starting hosts
-            start(catalog, application)
+            launch_or_revert(catalog, application)
         raise RevertedError(change.redeployment, trial.cause or "")
     return replace(change.redeployment, measured_seconds=trial.pause)
 

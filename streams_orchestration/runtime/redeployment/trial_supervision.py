@@ -60,13 +60,13 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
                 raise OnTrialError(application)
             if world.monotonic() - restarted > RESTART_INTERVAL_SECONDS and find_failures(status, clock.now()):
                 restarted = world.monotonic()
-                start(catalog, application)
+                launch_or_revert(catalog, application)
             catalog.changes.wait(mark, POLL_SECONDS)
         except CatalogUnavailableError as error:
             outage.met(error)
 
 
-def start(catalog: Catalog, application: str) -> None:
+def launch_or_revert(catalog: Catalog, application: str) -> None:
     """Start the hosts that a new plan needs; if one cannot be started, or no machine takes it, revert the trial.
 
     Raises:

@@ -166,7 +166,7 @@ PHASES: dict[str, tuple[Any, str]] = {
     "it drains": (redeploying, "postpone_if_drained"),
     "it reads and writes states": (state_migration.Carrier, "carry"),
     "it is about to commit": (redeploying, "switch"),
-    "it has switched": (redeploying, "start"),
+    "it has switched": (redeploying, "launch_or_revert"),
     "it waits": (redeploying, "await_trial"),
 }
 

@@ -208,7 +208,7 @@ def test_the_process_that_redeploys_says_that_it_was_reverted_and_why(
             an_operator_raises(local)
 
     former = read_status(local.home, local.name).fingerprint
-    monkeypatch.setattr(redeploying, "start", fail)
+    monkeypatch.setattr(redeploying, "launch_or_revert", fail)
     with pytest.raises(
         RevertedError,
         match=r"was reverted, so the previous plan runs again.*: PE 0 failed: batch 7: operator X.*line 3",
