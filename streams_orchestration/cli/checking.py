@@ -20,7 +20,7 @@ from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, report_diagnostics
 from streams_orchestration.cli.output import write
-from streams_orchestration.cli.starting import compiled_to_run
+from streams_orchestration.cli.starting import compile_to_run
 from streams_orchestration.compiler.brief import plural, short_list
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.checking.left_out import queries_of
@@ -74,7 +74,7 @@ def _finding(spec: Path, options: Options, *, queries: bool) -> Finding:
     asked: tuple[str, ...] = ()
     problem: str | None = None
     try:
-        wanted = deployable(compiled_to_run(read, GivenOptions(options)))
+        wanted = deployable(compile_to_run(read, GivenOptions(options)))
         name, diagnostics = wanted.name, wanted.compilation.diagnostics
         problem = broken_conditions(wanted.compilation)
         asked = queries_of(wanted.compilation.logical)

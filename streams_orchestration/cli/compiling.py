@@ -31,7 +31,7 @@ def compile_application(spec: Path, options: Options, format_: str, output: Path
     """
     read = read_application(spec)
     try:
-        compilation = compiled_with_checked_parameters(read, options)
+        compilation = compile_with_checked_parameters(read, options)
     except ApplicationError as error:
         report_diagnostics(error.diagnostics)
         if format_ == "json":
@@ -49,25 +49,25 @@ def compile_application(spec: Path, options: Options, format_: str, output: Path
     return 0
 
 
-def compiled_with_checked_parameters(read: ReadSpec, options: Options) -> PlannedCompilation:
+def compile_with_checked_parameters(read: ReadSpec, options: Options) -> PlannedCompilation:
     """Compile a spec, and check the parameters of its standard operators.
 
     Raises:
         ApplicationError: the application has errors.
     """
     try:
-        return checked(compiled_unchecked(read, options))
+        return checked(compile_unchecked(read, options))
     except CompileError as error:
         raise with_findings_of_parameters(error) from error
 
 
-def compiled_and_reported(read: ReadSpec, options: Options) -> PlannedCompilation:
-    """Compile and check a spec as `compiled_with_checked_parameters` does, and print warnings to standard error.
+def compile_and_report(read: ReadSpec, options: Options) -> PlannedCompilation:
+    """Compile and check a spec as `compile_with_checked_parameters` does, and print warnings to standard error.
 
     Raises:
         ApplicationError: the application has errors.
     """
-    compilation = compiled_with_checked_parameters(read, options)
+    compilation = compile_with_checked_parameters(read, options)
     report_diagnostics(compilation.diagnostics)
     return compilation
 
@@ -87,7 +87,7 @@ def as_it_runs(compilation: PlannedCompilation) -> PlannedCompilation:
     return compilation if deployed is None else as_deployed(compilation, deployed).with_columns_of(deployed)
 
 
-def compiled_unchecked(read: ReadSpec, options: Options) -> PlannedCompilation:
+def compile_unchecked(read: ReadSpec, options: Options) -> PlannedCompilation:
     """Compile a spec without the checks that operators make themselves, since these load the operators' code.
 
     The application's name is noted for the command's JSON document.

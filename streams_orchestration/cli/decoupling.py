@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.cli.compiling import compiled_and_reported
+from streams_orchestration.cli.compiling import compile_and_report
 from streams_orchestration.cli.decoupling_report import decision_table
 from streams_orchestration.cli.invocation import write_json
 from streams_orchestration.cli.messages import note, report_diagnostics, warning
@@ -126,11 +126,11 @@ def _as_measured(spec: Path, options: Options) -> Compilation:
         ApplicationError: the application has errors.
     """
     read = read_application(spec)
-    plain = compiled_and_reported(read, replace(options, profile=None, decoupling=None))
+    plain = compile_and_report(read, replace(options, profile=None, decoupling=None))
     wanted = options.profile.fingerprint if options.profile is not None else ""
     if not wanted or fusion_fingerprint(plain.logical, plain.physical, plain.fusion) == wanted:
         return plain
-    by_profile = compiled_and_reported(read, replace(options, decoupling=None))
+    by_profile = compile_and_report(read, replace(options, decoupling=None))
     if fusion_fingerprint(by_profile.logical, by_profile.physical, by_profile.fusion) == wanted:
         return by_profile
     message = "The profile was measured with other PEs, widths or options; only the costs of single operators are used."

@@ -13,8 +13,8 @@ from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
 from streams_orchestration.cli.restoring import restored_facts
 from streams_orchestration.cli.starting import (
-    checked_to_run,
-    compiled_to_start,
+    check_to_run,
+    compile_to_start,
     ready_to_start,
     stop_orphans,
     usage_errors,
@@ -38,7 +38,7 @@ def deploy_in_background(
     with usage_errors():
         request = api.build_request(savepoint=savepoint, fresh=fresh, drop_state=drop_state)
     read = read_application(spec)
-    wanted = checked_to_run(compiled_to_start(api.Home.default(), read, given, request))
+    wanted = check_to_run(compile_to_start(api.Home.default(), read, given, request))
     return start_in_background("streams deploy", read.path, wanted, request)
 
 

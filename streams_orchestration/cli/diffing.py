@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.cli.compiling import as_it_runs, compiled_and_reported, compiled_with_checked_parameters
+from streams_orchestration.cli.compiling import as_it_runs, compile_and_report, compile_with_checked_parameters
 from streams_orchestration.cli.invocation import write_json
 from streams_orchestration.cli.redeploy_table import outcome_table
 from streams_orchestration.cli.terminal import write_table
@@ -33,8 +33,8 @@ def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_:
         BadParameter: the output cannot be written.
     """
     read = read_application(spec)
-    old = compiled_and_reported(read, options)
-    new = compiled_with_checked_parameters(read, replace(options, widths=(*to, *options.widths)))
+    old = compile_and_report(read, options)
+    new = compile_with_checked_parameters(read, replace(options, widths=(*to, *options.widths)))
     comparison = compare(old, new, as_it_runs(old))
     if format_ == "json":
         write_json(comparison.document(), output)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from streams_orchestration.cli.compiling import as_it_runs, compiled_and_reported
+from streams_orchestration.cli.compiling import as_it_runs, compile_and_report
 from streams_orchestration.cli.invocation import current, write_json, write_output
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.drawing import draw_svg, draw_text
@@ -35,7 +35,7 @@ def graph(spec: Path, options: Options, format_: str | None, output: Path | None
     if ending in _OTHER_PICTURES:
         message = f"{output}: a picture is SVG or HTML. Name a file that ends in .svg or .html."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--output'")
-    compilation = as_it_runs(compiled_and_reported(read_application(spec), options))
+    compilation = as_it_runs(compile_and_report(read_application(spec), options))
     by_name = {".svg": "svg", ".html": "html"}.get(ending, "text")
     if (form := format_ or by_name) == "html":
         from streams_orchestration.console.exporting import draw_html
@@ -73,12 +73,12 @@ def _compilation(application: str, options: Options) -> Compilation:
         ApplicationError: the spec has errors.
     """
     if file_of(application).is_file():
-        return as_it_runs(compiled_and_reported(read_application(application), options))
+        return as_it_runs(compile_and_report(read_application(application), options))
     try:
         return api.read_compilation(api.Home.default(), application)
     except api.NotDeployedError:
         for spec in specs_in(Path(os.environ.get("STREAMS_SPECS", "specs"))):
             candidate = read_application(spec)
             if candidate.application is not None and candidate.name == application:
-                return compiled_and_reported(candidate, options)
+                return compile_and_report(candidate, options)
         raise

@@ -75,11 +75,11 @@ def _run(arguments: list[str]) -> int:
         except click.UsageError as error:
             path, message = error.ctx.command_path if error.ctx else "streams", masked(error.format_message())
             write(f"{path}: {message} See `{path} --help`.", error=True)
-            return _failed(invocation, COMMAND_LINE, "usage", message)
+            return _document_failure(invocation, COMMAND_LINE, "usage", message)
         except (click.Abort, KeyboardInterrupt):
             message = "Interrupted." + _after_interrupt(invocation)
             write(message, error=True)
-            return _failed(invocation, INTERRUPTED, "interrupted", message)
+            return _document_failure(invocation, INTERRUPTED, "interrupted", message)
         except BrokenPipeError:
             # the reader (`head`) has gone; without this the interpreter would complain while it flushes at its end
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -87,7 +87,7 @@ def _run(arguments: list[str]) -> int:
         except Exception as error:  # noqa: BLE001  whatever goes wrong becomes a message
             if invocation.verbosity >= Verbosity.VERBOSE or os.environ.get("STREAMS_TRACEBACK") == "1":
                 write("".join(traceback.format_exception(error)), error=True, end="")
-            return _failed(invocation, APPLICATION, *report(error))
+            return _document_failure(invocation, APPLICATION, *report(error))
         return result if isinstance(result, int) else 0
 
 
@@ -106,7 +106,7 @@ def _after_interrupt(invocation: CommandInvocation) -> str:
     return f" `streams status {name}` shows how far it is."
 
 
-def _failed(invocation: CommandInvocation, status: int, kind: ErrorKind, message: str) -> int:
+def _document_failure(invocation: CommandInvocation, status: int, kind: ErrorKind, message: str) -> int:
     """Write the JSON document of a failed command if `--format json` asks for it, and return the exit status.
 
     If the command has written its document already, nothing is written.

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from streams_orchestration.cli.compiling import as_it_runs, compiled_with_checked_parameters
+from streams_orchestration.cli.compiling import as_it_runs, compile_with_checked_parameters
 from streams_orchestration.cli.invocation import write_json
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.explain import (
@@ -60,7 +60,7 @@ def explain_part(spec: Path | str, what: tuple[str, ...], options: Options, form
 
 def _answer(spec: Path, options: Options, what: str) -> Explanation:
     try:
-        compilation = compiled_with_checked_parameters(read_application(spec), options)
+        compilation = compile_with_checked_parameters(read_application(spec), options)
     except ApplicationError as error:
         if not is_code(what):
             raise

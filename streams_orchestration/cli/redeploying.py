@@ -19,8 +19,8 @@ from streams_orchestration.cli.messages import note, report_diagnostics
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.redeploy_table import outcome_table
 from streams_orchestration.cli.starting import (
-    checked_to_run,
-    compiled_to_run,
+    check_to_run,
+    compile_to_run,
     ready_to_start,
     run_words,
     stop_orphans,
@@ -67,7 +67,7 @@ def redeploy_or_revert(
         raise click.UsageError(message, click.get_current_context())
     home, read = api.Home.default(), read_application(spec)
     kept = api.read_deployed_options(home, given.options.name or read.name)
-    wanted = checked_to_run(compiled_to_run(read, given, kept))
+    wanted = check_to_run(compile_to_run(read, given, kept))
     if dry_run:
         return _preview(home, wanted, drop_state, run_words(read.path, given.options))
     if fresh or status_if_deployed(home, wanted.name) is None:

@@ -53,7 +53,7 @@ def remove(application: str, *, results: bool, dry_run: bool, yes: bool) -> int:
         )
     if dry_run:
         return answer(lambda: facts)
-    if not yes and not _agreed(application):
+    if not yes and not _ask_to_remove(application):
         note("Nothing was removed.")
         return APPLICATION
     with ready_to_start(home, application, "streams remove") as lock:
@@ -64,7 +64,7 @@ def remove(application: str, *, results: bool, dry_run: bool, yes: bool) -> int:
     return answer(lambda: facts | {"removed": True}, text)
 
 
-def _agreed(application: str) -> bool:
+def _ask_to_remove(application: str) -> bool:
     """Ask whether to remove an application, and return the answer; raise UsageError if nobody can be asked."""
     if current().json or not sys.stdin.isatty():
         message = f"{application} is removed for good only if --yes confirms that; --dry-run shows the parts."

@@ -14,8 +14,8 @@ from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.metrics import losses
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.starting import (
-    checked_to_run,
-    compiled_to_start,
+    check_to_run,
+    compile_to_start,
     ready_to_start,
     run_words,
     usage_errors,
@@ -53,7 +53,7 @@ def run(
     home = api.Home.default()
     read = read_application(spec)
     again = run_words(spec, given.options)
-    compiled = compiled_to_start(home, read, given, request)
+    compiled = compile_to_start(home, read, given, request)
     with ExitStack() as starting:
         lock = before = None
         if isinstance(request, api.ContinueFromState) and (
@@ -64,8 +64,8 @@ def run(
             if before is not None and before.state == "COMPLETED" and not _has_more(home, compiled.name):
                 starting.close()
                 note(f"{compiled.name} was complete already. `{again} --fresh` computes it from the beginning.")
-                return _completed(home, before, max_rows)
-        wanted = checked_to_run(compiled)
+                return _show_completed(home, before, max_rows)
+        wanted = check_to_run(compiled)
         api.require_java()
         if before is not None:
             note(_continuation(wanted.name, before))
@@ -75,7 +75,7 @@ def run(
         if lock is None:  # an application that cannot run leaves no state directory, so it is checked before this
             lock = starting.enter_context(ready_to_start(home, wanted.name, "streams run"))
         after, interrupted = run_application(home, spec, lock, wanted, request)
-    return _ended(home, after, again, max_rows, interrupted)
+    return _show_end(home, after, again, max_rows, interrupted)
 
 
 def _deployed_before(home: api.Home, compiled: Identified) -> api.ApplicationStatus | None:
@@ -91,7 +91,7 @@ def _deployed_before(home: api.Home, compiled: Identified) -> api.ApplicationSta
     return before
 
 
-def _ended(home: api.Home, after: api.ApplicationStatus, again: str, max_rows: int, interrupted: int) -> int:
+def _show_end(home: api.Home, after: api.ApplicationStatus, again: str, max_rows: int, interrupted: int) -> int:
     """Show how a run ended, with its results; return the exit status: 1 if another command stopped it.
 
     Args:
@@ -107,7 +107,7 @@ def _ended(home: api.Home, after: api.ApplicationStatus, again: str, max_rows: i
     name = after.application
     if after.taken_at is not None:
         note(f"{name} has processed the available input. `{again} --available-now` continues after it.")
-        return _completed(home, after, max_rows)
+        return _show_completed(home, after, max_rows)
     if after.state == "STOPPED":
         for line in undelivered(after):
             note(line)
@@ -117,7 +117,7 @@ def _ended(home: api.Home, after: api.ApplicationStatus, again: str, max_rows: i
         status = interrupted or APPLICATION
         return answer(lambda: _facts(home, after), status=status, error=message)
     note(f"{name} is complete.")
-    return _completed(home, after, max_rows)
+    return _show_completed(home, after, max_rows)
 
 
 def _continuation(name: str, before: api.ApplicationStatus) -> str:
@@ -155,7 +155,7 @@ def _facts(home: api.Home, status: api.ApplicationStatus) -> dict[str, Any]:
     return {"state": status.state, "status": status_document(home, status)}
 
 
-def _completed(home: api.Home, status: api.ApplicationStatus, max_rows: int) -> int:
+def _show_completed(home: api.Home, status: api.ApplicationStatus, max_rows: int) -> int:
     """Show the results in the sinks of an application that has ended; return the exit status, 0.
 
     Notes name the sinks' files, dropped tuples and errors that operators have counted, and the logs.

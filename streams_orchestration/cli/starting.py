@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
-from streams_orchestration.cli.compiling import compiled_unchecked
+from streams_orchestration.cli.compiling import compile_unchecked
 from streams_orchestration.cli.messages import detail, note, report_diagnostics, warning
 from streams_orchestration.compiler.checking.deployable import (
     Deployable,
@@ -27,7 +27,7 @@ from streams_orchestration.model.secrets import without_secrets
 from streams_orchestration.runtime import api
 
 
-def compiled_to_start(home: api.Home, read: ReadSpec, given: GivenOptions, request: api.Request) -> Identified:
+def compile_to_start(home: api.Home, read: ReadSpec, given: GivenOptions, request: api.Request) -> Identified:
     """Upgrade an older catalog, and compile an application for a request.
 
     An application that continues from its state keeps the options of its deployment, if this version of the product can
@@ -39,12 +39,12 @@ def compiled_to_start(home: api.Home, read: ReadSpec, given: GivenOptions, reque
     """
     upgrade_catalog(api.Catalog(home))
     continues = isinstance(request, api.ContinueFromState)
-    return compiled_to_run(
+    return compile_to_run(
         read, given, api.read_deployed_options(home, given.options.name or read.name) if continues else None
     )
 
 
-def compiled_to_run(read: ReadSpec, given: GivenOptions, kept: Options | None = None) -> Identified:
+def compile_to_run(read: ReadSpec, given: GivenOptions, kept: Options | None = None) -> Identified:
     """Compile an application that is to run, with options kept from its deployment.
 
     Args:
@@ -57,7 +57,7 @@ def compiled_to_run(read: ReadSpec, given: GivenOptions, kept: Options | None = 
     """
     options = given.options if kept is None else _fitted(read, given, kept)
     try:
-        return identified(compiled_unchecked(read, options))
+        return identified(compile_unchecked(read, options))
     except CompileError as error:
         raise with_findings_of_operators(error) from error
 
@@ -109,7 +109,7 @@ def run_words(spec: Path, options: Options) -> str:
     return f"streams run {shlex.quote(str(spec))}{name}"
 
 
-def checked_to_run(compiled: Identified) -> Deployable:
+def check_to_run(compiled: Identified) -> Deployable:
     """Check that a compiled application can run here, print its warnings, and return it as deployable.
 
     Raises:
