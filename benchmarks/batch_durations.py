@@ -34,7 +34,7 @@ from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.engine.spark.jvm import start_jvm
-from streams_orchestration.runtime.engine.spark.session import register_source, spark_session
+from streams_orchestration.runtime.engine.spark.session import register_source, start_session
 from streams_orchestration.runtime.engine.spark.session_settings import session_settings
 from streams_orchestration.runtime.engine.spark.spark_home import lean_home, spark_home
 from streams_orchestration.runtime.observing.reading import read_status
@@ -178,7 +178,7 @@ def session(scratch: Path, *, queries: bool = False) -> SparkSession:
     remembered = {"spark.sql.streaming.numRecentProgressUpdates": "100"}
     settings = session_settings("bench", scratch / "spark", memory="1g", queries=queries) | remembered
     home = spark_home() if queries else lean_home()
-    spark = spark_session(settings, start_jvm(settings, home, scratch).gateway())
+    spark = start_session(settings, start_jvm(settings, home, scratch).await_gateway())
     register_source(spark)
     return spark
 

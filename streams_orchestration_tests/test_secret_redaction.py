@@ -22,7 +22,7 @@ from streams_orchestration.operators.databases.address import resolve_url
 from streams_orchestration.operators.references import resolved
 from streams_orchestration.runtime.errors.operator_errors import OperatorError, OperatorFailure
 from streams_orchestration.runtime.logs import secret_redaction
-from streams_orchestration.runtime.logs.logs import operator_logger
+from streams_orchestration.runtime.logs.logs import open_operator_logger
 from streams_orchestration.runtime.logs.secret_redaction import hide_secrets
 
 SECRET = "planted-Secret-4711"
@@ -134,7 +134,7 @@ def test_each_process_hides_secrets_from_its_beginning(module: str):
 
 
 def test_the_log_of_a_pe_shows_no_secret_in_any_process(tmp_path: Path):
-    logger = operator_logger("A", str(tmp_path / "pe-0.log"))
+    logger = open_operator_logger("A", str(tmp_path / "pe-0.log"))
     remember_values({"token": SECRET, "file": "a.csv"})
     try:
         msg = f"a.csv: {SECRET} of {ADDRESS}?apiKey={SECRET}"

@@ -38,7 +38,7 @@ from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.sinks.completing import complete
-from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.sinks.publishing import outstanding, publish_files
 from streams_orchestration.runtime.storage.directories import Directories, directories_of
 from streams_orchestration.runtime.storage.home import Home
@@ -98,7 +98,7 @@ class SteppedApplication:
         self.programs = programs
         self.measured = Settings.from_environment(self.home.environment).metrics
         self.units = tuple({program.unit for program in self.programs})
-        self.deliverers = deliverers(self.catalog, self.name, self.programs)
+        self.deliverers = make_deliverers(self.catalog, self.name, self.programs)
         self.report_running()
 
     def plan(self, program: PeProgram) -> BatchPlan | None:

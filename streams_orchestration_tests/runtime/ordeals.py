@@ -17,7 +17,7 @@ from streams_orchestration.runtime.errors.errors import OutputError, StaleGenera
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.sinks import delivering
-from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import InstanceCache
@@ -147,7 +147,7 @@ class DeliveringOrdeal(Ordeal):
         local = self.local
         for former in local.deliverers.values():
             former.close()
-        local.deliverers = deliverers(local.catalog, local.name, local.programs)
+        local.deliverers = make_deliverers(local.catalog, local.name, local.programs)
 
 
 class DatabaseServer(Protocol):

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.redeployment.deployed_plan import deployed_pl
 from streams_orchestration.runtime.redeployment.draining import give_up_epochs
 from streams_orchestration.runtime.redeployment.redeploying import PlanChange, carry_over, switch_over
 from streams_orchestration.runtime.settings.settings import Settings
-from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.units.holding import close_epochs, describe_held_work, hold_units
@@ -112,7 +112,7 @@ def adopt(local: LocalApplication) -> None:
         local.compilation = deployed_plan(connection, application_row(connection, local.home, local.name))
     local.programs = local.compilation.deployment.programs
     local.units = tuple({program.unit for program in local.programs})
-    local.deliverers = deliverers(local.catalog, local.name, local.programs)
+    local.deliverers = make_deliverers(local.catalog, local.name, local.programs)
     local.scratches.clear()
     local.stop_queries()
     local.report_running()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.runtime.hosts.confirmer import Confirmer, confirming
+from streams_orchestration.runtime.hosts.confirmer import Confirmer, make_confirming_sources
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests import postgresql
 from streams_orchestration_tests.runtime.applications import PERIODIC, compiled, published, sink
@@ -41,7 +41,7 @@ class ChangesOrdeal(ServerOrdeal):
         graph = [changes, sink("Out", "Rows")]
         super().__init__(Home(directory / "home"), compiled(graph, fusion="manual", pes=2))
         self.confirmer = Confirmer(self.local.catalog, self.local.name)
-        self.confirmer._sources = confirming(self.local.home, self.local.programs)
+        self.confirmer._sources = make_confirming_sources(self.local.home, self.local.programs)
 
     def write(self, number: int) -> None:
         """Write one transaction, of more rows than a batch has or of fewer."""

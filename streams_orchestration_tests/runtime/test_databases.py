@@ -14,7 +14,7 @@ import pytest
 from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.systems.sql_source import SqlSource
 from streams_orchestration.runtime.errors.errors import OutputError
-from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.sinks.publishing import outstanding
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests import mariadb, postgresql
@@ -57,7 +57,7 @@ class DatabaseOrdeal(DeliveringOrdeal, ServerOrdeal):
     def deliver_late(self, _number: int) -> None:
         """It wakes up; another process has gone on meanwhile."""
         local = self.local
-        zombies = deliverers(local.catalog, local.name, local.programs)
+        zombies = make_deliverers(local.catalog, local.name, local.programs)
         for sink, outputs in self.late:
             with suppress(OutputError):
                 zombies[sink].deliver(outputs)

@@ -13,7 +13,7 @@ import pytest
 
 from streams_orchestration.operators.journal import writing
 from streams_orchestration.operators.journal.source import JournalSource
-from streams_orchestration.runtime.hosts.receivers import Receivers, needed_messages, receivers
+from streams_orchestration.runtime.hosts.receivers import Receivers, make_receivers, needed_messages
 from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import PERIODIC, compiled, published, sink
@@ -41,7 +41,7 @@ class JournalOrdeal(Ordeal):
 
     def _begin(self) -> None:
         """Start the receivers of a host."""
-        made = receivers(self.local.home, self.local.programs)
+        made = make_receivers(self.local.home, self.local.programs)
         self.source: JournalSource = made["Rows"].source
         self.files = files_of(self.source)
         self.files.directory.mkdir(parents=True, exist_ok=True)
@@ -138,7 +138,7 @@ def test_an_application_begun_at_a_savepoint_reads_its_own_journal(tmp_path: Pat
         ordeal.finish()
         created = take(ordeal.local)
         other = begun(Home(tmp_path / "other"), ordeal.local.compilation, created.place)
-        receiver = receivers(other.home, other.programs)
+        receiver = make_receivers(other.home, other.programs)
         with receiving(receiver["Rows"].source):
             send(port(receiver["Rows"].source), [lines(b'{"k": "new", "n": 7}')])
         for _ in range(3):

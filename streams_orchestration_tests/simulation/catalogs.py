@@ -310,11 +310,11 @@ class SimulatedDatabase(SqliteDatabase):
     def create(self, fill: Callable[[Connection], None]) -> None:
         """Do nothing: a connection makes the file."""
 
-    def listener(self) -> CommitListener:
+    def open_listener(self) -> CommitListener:
         """Return a listener to the file."""
         return self._shared.notifications.open(self.path)
 
-    def committed(self, connection: Connection, changed: str) -> None:
+    def notify_listeners(self, connection: Connection, changed: str) -> None:
         """Notify the listeners."""
         self._shared.notifications.send(self.path)
 
@@ -358,8 +358,8 @@ def installed(
         patch.object(catalogs, "database_of", lambda _home, **_: database(shared)),
         patch.object(start_lock, "database_of", lambda _home, **_: database(shared)),
         patch.object(catalogs, "_turns", Local(scheduler)),
-        patch.object(catalogs, "file_listener", notifications.open),
-        patch.object(changes, "file_listener", notifications.open),
+        patch.object(catalogs, "open_file_listener", notifications.open),
+        patch.object(changes, "open_file_listener", notifications.open),
         patch.object(planner_notifier, "notify", notifications.send),
     ):
         yield shared

@@ -341,13 +341,13 @@ class ServerDatabase(SimulatedDatabase):
     names_units = True
     _shared: ServerFile
 
-    def listener(self) -> CommitListener:
+    def open_listener(self) -> CommitListener:
         """Return a listener to the server."""
         notifications = self._shared.notifications
         assert isinstance(notifications, ServerNotifications)
         return ServerListener(notifications, self._shared)
 
-    def committed(self, connection: Connection, changed: str) -> None:
+    def notify_listeners(self, connection: Connection, changed: str) -> None:
         """Notify the listeners in a transaction of its own; a notification may be lost."""
         self._shared.scheduler.step("notify")
         notifications = self._shared.notifications

@@ -16,7 +16,7 @@ from streams_orchestration.compiler.brief import short_list
 from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.operators.storage.durable_files import write_whole
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database_of
-from streams_orchestration.runtime.catalog.changes import Changes, file_listener
+from streams_orchestration.runtime.catalog.changes import Changes, open_file_listener
 from streams_orchestration.runtime.catalog.database import Mode, reason_of
 from streams_orchestration.runtime.catalog.place_of_files import check_place
 from streams_orchestration.runtime.catalog.tables import create_tables, installation, metadata
@@ -91,7 +91,9 @@ class Catalog:
         self._database = database_of(home, busy_seconds=busy_seconds)
         self._patience = patience
         self.name = self._database.name
-        self.changes = Changes(self._database.listener if notified is None else partial(file_listener, notified))
+        self.changes = Changes(
+            self._database.open_listener if notified is None else partial(open_file_listener, notified)
+        )
         """Wakes the threads of this process that wait for a write of any process."""
 
     @property
@@ -311,7 +313,7 @@ class Catalog:
                     raise CommitUnknownError(self.name, reason_of(error)) from error
                 raise self._database.error(error) from error
             if mode in ("write", "unit"):
-                self._database.committed(connection, unit)
+                self._database.notify_listeners(connection, unit)
 
     def _begin(self, mode: Mode, unit: str) -> tuple[Connection, RootTransaction]:
         """Open a transaction. A lost connection is replaced, which is safe because nothing was done yet.

@@ -269,7 +269,7 @@ class PollingListener(CommitListener):
         """Do nothing, because this listener has no resources."""
 
 
-def file_listener(path: Path) -> CommitListener:
+def open_file_listener(path: Path) -> CommitListener:
     """Open the listener to a file, which is made if needed; it polls the file if the system cannot watch files.
 
     Raises:

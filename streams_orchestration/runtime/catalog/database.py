@@ -116,7 +116,7 @@ class Database(ABC):
         """Create the container of the tables, such as a schema, in a transaction of mode `create`."""
 
     @abstractmethod
-    def listener(self) -> CommitListener:
+    def open_listener(self) -> CommitListener:
         """Open a listener, which is notified after every transaction of mode `write` or `unit`.
 
         Raises:
@@ -124,7 +124,7 @@ class Database(ABC):
         """
 
     @abstractmethod
-    def committed(self, connection: Connection, changed: str) -> None:
+    def notify_listeners(self, connection: Connection, changed: str) -> None:
         """Notify the listeners; called after the commit of a transaction of mode `write` or `unit`.
 
         Args:

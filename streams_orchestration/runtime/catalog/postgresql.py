@@ -125,7 +125,7 @@ class PostgresqlDatabase(Database):
         """
         return self.name
 
-    def listener(self) -> CommitListener:
+    def open_listener(self) -> CommitListener:
         """Open a connection that listens for notifications.
 
         Raises:
@@ -138,7 +138,7 @@ class PostgresqlDatabase(Database):
         except (DBAPIError, Error) as error:
             raise OSError(str(error)) from error
 
-    def committed(self, connection: Connection, changed: str) -> None:
+    def notify_listeners(self, connection: Connection, changed: str) -> None:
         """Notify the listeners in a separate transaction, since notifying transactions commit one by one.
 
         A failure is ignored. A name of more than `LONGEST_NAME` characters is sent as `ANYTHING`.

@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from streams_orchestration import world
 from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.operators.storage.durable_files import NO_LINKS, sync_contents, sync_names
-from streams_orchestration.runtime.catalog.changes import CommitListener, file_listener, notify
+from streams_orchestration.runtime.catalog.changes import CommitListener, notify, open_file_listener
 from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
 from streams_orchestration.runtime.errors.errors import (
     CatalogBusyError,
@@ -130,19 +130,19 @@ class SqliteDatabase(Database):
             return None
         return facts.st_dev, facts.st_ino
 
-    def listener(self) -> CommitListener:
+    def open_listener(self) -> CommitListener:
         """Return a listener to a file beside the catalog's file.
 
         Raises:
             FileNotFoundError: the catalog does not exist.
-            OSError: the listener cannot be made; see `file_listener`.
+            OSError: the listener cannot be made; see `open_file_listener`.
         """
         if not self.path.exists():
             raise FileNotFoundError(self.path)
-        return file_listener(self._notified)
+        return open_file_listener(self._notified)
 
     # a file beside the catalog cannot say which application has changed
-    def committed(self, connection: Connection, changed: str) -> None:  # noqa: ARG002
+    def notify_listeners(self, connection: Connection, changed: str) -> None:  # noqa: ARG002
         """Notify the listeners."""
         notify(self._notified)
 

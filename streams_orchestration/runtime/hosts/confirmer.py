@@ -86,7 +86,7 @@ class Confirmer:
                 log.exception("no offset was confirmed; it is tried again")
 
 
-def confirming(home: Home, programs: Iterable[PeProgram]) -> dict[str, SourceOperator]:
+def make_confirming_sources(home: Home, programs: Iterable[PeProgram]) -> dict[str, SourceOperator]:
     """Make and set up the sources that override `SourceOperator.confirm`; return each by its name.
 
     Errors of `operators_of`, and of a source's constructor and `setup`, are raised.

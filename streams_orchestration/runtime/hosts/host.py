@@ -37,7 +37,7 @@ from streams_orchestration.runtime.logs.log_rotation import rotate_log
 from streams_orchestration.runtime.processes.processes import MACHINE, is_alive, is_here
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.sinks.completing import clear_after_publishers, complete, flush_removals
-from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
@@ -255,7 +255,7 @@ class Host:
         programs = self.queries.programs.values()
         self.garbage = Garbage(self.catalog, self.application, programs, self.timed, row.plan)
         self.garbage_here = GarbageHere(self.catalog, self.application, [program.pe for program in here])
-        self.publisher.deliver_to(deliverers(self.catalog, self.application, programs, self.timed))
+        self.publisher.deliver_to(make_deliverers(self.catalog, self.application, programs, self.timed))
         self.receivers.serve(self.home, here)
         self.lineage.load(pe.program for pe in pes)
         log.info("plan %s: PEs %s", row.plan, ", ".join(str(program.pe) for program in here))

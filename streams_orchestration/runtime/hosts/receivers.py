@@ -23,7 +23,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.place_of_files import installation_of
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
 from streams_orchestration.runtime.errors.loop_errors import LoopErrors
-from streams_orchestration.runtime.hosts.confirmer import Confirmer, confirming, cut_offsets
+from streams_orchestration.runtime.hosts.confirmer import Confirmer, cut_offsets, make_confirming_sources
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
 
@@ -176,7 +176,7 @@ class Receivers:
 
         Errors of `operators_of`, of a source's constructor or `setup`, and of the catalog, are raised.
         """
-        made = receivers(home, programs)
+        made = make_receivers(home, programs)
         if made:
             with self._catalog.read() as connection:
                 owner = f"{installation_of(connection)}/{self._application}"
@@ -184,7 +184,7 @@ class Receivers:
             for name, receiver in made.items():
                 receiver.owner, receiver.former = owner, offsets.get(name, {}).get("journal")
         self.receive_for(made)
-        self._confirmer.confirm_for(confirming(home, programs))
+        self._confirmer.confirm_for(make_confirming_sources(home, programs))
 
     def receive_for(self, wanted: Mapping[str, Receiver]) -> None:
         """Replace the receivers, and wait at most `SHUTDOWN_SECONDS` for those that stop; log if that is too short.
@@ -266,7 +266,7 @@ async def _end_tasks() -> None:
         await asyncio.wait(others, timeout=1.0)
 
 
-def receivers(home: Home, programs: Iterable[PeProgram]) -> dict[str, Receiver]:
+def make_receivers(home: Home, programs: Iterable[PeProgram]) -> dict[str, Receiver]:
     """Make a receiver for each source with a journal; return the receivers by the name of the source.
 
     Errors of `operators_of` and of a source's constructor are raised.

@@ -25,10 +25,11 @@ _AGAIN_SECONDS = 5.0
 """Seconds before the next try to rotate a log that could not be rotated."""
 
 
-def pe_logger(path: str, limit: int = LOG_BYTES) -> logging.Logger:
-    """Open the log of one PE for its host and its planner, and return its logger; arguments as in `operator_logger`.
+def open_pe_logger(path: str, limit: int = LOG_BYTES) -> logging.Logger:
+    """Open the log of one PE for its host and its planner, and return its logger.
 
-    A log of the same name that this process has open for another application is closed.
+    A log of the same name that this process has open for another application is closed. `open_operator_logger`
+    describes the arguments.
 
     Raises:
         OSError: the log or its directory cannot be created.
@@ -60,7 +61,7 @@ _OPEN: weakref.WeakValueDictionary[str, OperatorLogger] = weakref.WeakValueDicti
 """The loggers that operators of this process use, by the path of the log."""
 
 
-def operator_logger(name: str, path: str, limit: int = LOG_BYTES) -> OperatorLogger:
+def open_operator_logger(name: str, path: str, limit: int = LOG_BYTES) -> OperatorLogger:
     """Open a PE's log in the process in which an operator runs, and return a logger that writes to it.
 
     Args:

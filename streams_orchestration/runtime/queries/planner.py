@@ -23,7 +23,7 @@ from streams_orchestration.runtime.errors.errors import (
     StaleGenerationError,
     StreamsRuntimeError,
 )
-from streams_orchestration.runtime.logs.logs import pe_logger
+from streams_orchestration.runtime.logs.logs import open_pe_logger
 from streams_orchestration.runtime.processes.processes import place_for_others
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
@@ -299,7 +299,7 @@ class Planner:
 
 
 def _log_of(launched: Launched) -> logging.Logger:
-    return pe_logger(launched.directories.log, launched.directories.log_size)
+    return open_pe_logger(launched.directories.log, launched.directories.log_size)
 
 
 def _require_success(

@@ -159,7 +159,7 @@ def _key(first: DeliveryKey, row: DueOutput) -> DeliveryKey:
     return first._replace(epoch=row.epoch, generation=generation, number=number)
 
 
-def deliverers(
+def make_deliverers(
     catalog: Catalog, application: str, programs: Iterable[PeProgram], units: Iterable[str] | None = None
 ) -> dict[str, Deliverer | Gatherer]:
     """Make the delivering and gathering sinks of some units, by name; the sinks of all units if `units` is None.

@@ -13,7 +13,7 @@ from streams_orchestration.operators.event_time.operator_watermark import Operat
 from streams_orchestration.operators.implementations.implementation import import_operator, make_operator
 from streams_orchestration.operators.states.state import plain_digest
 from streams_orchestration.operators.tuples.arrow_types import arrow_schema, required_attributes
-from streams_orchestration.runtime.logs.logs import operator_logger
+from streams_orchestration.runtime.logs.logs import open_operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.tasks.collected_outputs import CollectedOutputs
@@ -99,7 +99,7 @@ def make_instance(
     implementation = import_operator(program.implementation)
     context = operator_context(program, directories)
     context.resets = resets
-    context.logger = operator_logger(program.name, directories.log, directories.log_size)
+    context.logger = open_operator_logger(program.name, directories.log, directories.log_size)
     remember_values(program.parameters)
     parameters = implementation.Parameters.model_validate(program.parameters)
     state = {} if stored is None else read_state(directories.store, stored)

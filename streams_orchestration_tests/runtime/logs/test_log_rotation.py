@@ -15,7 +15,7 @@ import pytest
 from streams_orchestration.cli.logs import here
 from streams_orchestration.runtime.logs import log_rotation
 from streams_orchestration.runtime.logs.log_rotation import COPIED_BYTES, _collapse, rotate_log
-from streams_orchestration.runtime.logs.logs import list_logs, operator_logger, read_log_end
+from streams_orchestration.runtime.logs.logs import list_logs, open_operator_logger, read_log_end
 
 BLOCK = 4096
 """A log that is shorter is cut, and not collapsed, on every file system."""
@@ -121,7 +121,7 @@ def test_a_full_disk_leaves_the_log_as_it_was(log: Path, monkeypatch: pytest.Mon
         with pytest.raises(OSError, match="No space left"):
             rotate_log(log, 100)
         assert (log.read_bytes(), old_files(log)) == (written, [])
-        logger = operator_logger("A", str(log), 100)
+        logger = open_operator_logger("A", str(log), 100)
         logger.error("it goes on")
     assert log.read_bytes().startswith(written)
     assert read_log_end(log, 1)[0][0].endswith("ERROR it goes on")
@@ -145,7 +145,7 @@ def test_a_process_that_dies_while_it_rotates_loses_and_doubles_nothing(log: Pat
 
 
 def test_the_log_of_a_pe_is_rotated_by_whoever_writes_it(log: Path):
-    logger = operator_logger("A", str(log), 10_000)
+    logger = open_operator_logger("A", str(log), 10_000)
     for number in range(300):
         logger.info("line %s", number)
         assert log.stat().st_size < 10_100
@@ -156,7 +156,7 @@ def test_the_log_of_a_pe_is_rotated_by_whoever_writes_it(log: Path):
 
 def test_a_text_that_is_no_utf8_is_logged(log: Path, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.CRITICAL, "streams.task")
-    operator_logger("A", str(log)).error("\udcff")
+    open_operator_logger("A", str(log)).error("\udcff")
     assert read_log_end(log, 1)[0][0].endswith("ERROR \\udcff")
 
 

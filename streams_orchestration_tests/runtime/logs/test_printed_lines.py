@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from streams_orchestration.runtime.logs.log_rotation import rotate_log
-from streams_orchestration.runtime.logs.logs import operator_logger, pe_logger
+from streams_orchestration.runtime.logs.logs import open_operator_logger, open_pe_logger
 from streams_orchestration.runtime.logs.printed_lines import OperatorLines, PrintedFollower, read_printed_lines
 
 
 def write(path: Path, operator: str, *lines: str) -> None:
-    logger = operator_logger(operator, str(path))
+    logger = open_operator_logger(operator, str(path))
     for line in lines:
         logger.info("%s", line, extra={"printed": True})
     logger.info("not printed")
@@ -18,7 +18,7 @@ def write(path: Path, operator: str, *lines: str) -> None:
 
 def test_lines_since_the_last_start_are_counted_and_the_first_are_returned(tmp_path: Path):
     log = tmp_path / "pe-0.log"
-    host = pe_logger(str(log))
+    host = open_pe_logger(str(log))
     host.info("generation %d started", 1)
     write(log, "A", "of before")
     host.info("generation %d started", 2)

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.errors.errors import StaleGenerationError
 from streams_orchestration.runtime.hosts.segments_here import GarbageHere
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.queries.views import read_view
-from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
 from streams_orchestration.runtime.units.cut_files import check_cuts
@@ -109,7 +109,7 @@ def test_all_else_that_a_host_does_with_the_old_plan_changes_nothing(before: Bef
     check_cuts(local.catalog, local.name, before.units)
     end_bounded_run(local.catalog, local.name, before.programs)
     GarbageHere(local.catalog, local.name, [program.pe for program in before.programs]).collect()
-    deliverers(local.catalog, local.name, before.programs, before.units)
+    make_deliverers(local.catalog, local.name, before.programs, before.units)
     sweep(local.catalog, local.name, [program.pe for program in before.programs], before.programs)
     assert kept_of(local) == kept
     before.check_results()

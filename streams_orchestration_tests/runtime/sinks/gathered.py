@@ -17,7 +17,7 @@ from streams_orchestration.operators.files.partitions import NULL
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.sinks.completing import complete
-from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.publishing import DueOutput, outstanding
 from streams_orchestration.runtime.stepping import publish
@@ -55,7 +55,7 @@ class Sink:
 
     def restart(self) -> None:
         """Restart the host's process."""
-        (gatherer,) = deliverers(self.local.catalog, self.local.name, self.local.programs).values()
+        (gatherer,) = make_deliverers(self.local.catalog, self.local.name, self.local.programs).values()
         assert isinstance(gatherer, Gatherer)
         gatherer.clock = lambda: self.now
         self.gatherer = gatherer

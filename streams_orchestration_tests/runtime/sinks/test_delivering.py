@@ -19,7 +19,7 @@ from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.sinks import delivering
-from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.sinks.publisher import PAUSES, Publisher
 from streams_orchestration.runtime.sinks.sinks import route_sink
 from streams_orchestration.runtime.storage.home import Home
@@ -83,7 +83,7 @@ def test_after_a_crash_it_comes_again_with_the_same_key_and_tuples(
         patch.setattr(delivering, "count_output", die)
         with pytest.raises(KeyboardInterrupt):
             local.publish()
-    local.deliverers = deliverers(local.catalog, local.name, local.programs)
+    local.deliverers = make_deliverers(local.catalog, local.name, local.programs)
     local.publish()
     first, second = letters(tmp_path)
     assert first == second == ("Out/-1/1", rows(10))

@@ -17,7 +17,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT
-from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.sinks.gathering import MANY
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.stepping import publish
@@ -216,6 +216,6 @@ def test_a_publisher_keeps_the_sinks_of_another_plan_that_write_as_before(tmp_pa
     written["parameters"]["epochsPerFile"] = epochs
     plan = compiled([source("Rows", tmp_path / "rows.parquet"), written], fusion="manual", pes=1)
     programs = plan.deployment.programs
-    publisher.deliver_to(deliverers(out.local.catalog, out.local.name, programs))
+    publisher.deliver_to(make_deliverers(out.local.catalog, out.local.name, programs))
     (after,) = publisher.deliverers.values()
     assert (after is before) == (epochs == 3)

@@ -13,7 +13,7 @@ import pytest
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.sinks.publishing import outstanding
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled
@@ -82,7 +82,7 @@ def test_a_topic_that_was_deleted_and_made_again_gets_all_that_was_not_delivered
         local.publish()
     assert error.value.permanent
     kafka.topic(2, target)
-    local.deliverers = deliverers(local.catalog, local.name, local.programs)
+    local.deliverers = make_deliverers(local.catalog, local.name, local.programs)
     local.run()
     assert sorted((*delivered, *there(kafka, target))) == list(range(COUNT))
 
@@ -111,11 +111,11 @@ def test_resets_deaths_and_sleepers_lose_and_repeat_nothing(
                     kill_at(patch, chance.randint(1, 6))
                     with contextlib.suppress(KilledError):
                         local.publish()
-                local.deliverers = deliverers(local.catalog, local.name, local.programs)
+                local.deliverers = make_deliverers(local.catalog, local.name, local.programs)
             case "sleep":
                 rows = outstanding(local.catalog, local.name, deliveries=True).deliveries
                 sleepers.append((local.deliverers["Out"], rows))
-                local.deliverers = deliverers(local.catalog, local.name, local.programs)
+                local.deliverers = make_deliverers(local.catalog, local.name, local.programs)
             case "reset":
                 reset_unit(local.home, local.name, "region-0")
                 local.report_running()
@@ -132,5 +132,5 @@ def test_resets_deaths_and_sleepers_lose_and_repeat_nothing(
             local.run()
             break
         except OutputError:  # fenced by a sleeper: the next try takes over again
-            local.deliverers = deliverers(local.catalog, local.name, local.programs)
+            local.deliverers = make_deliverers(local.catalog, local.name, local.programs)
     assert there(kafka, target) == list(range(COUNT))

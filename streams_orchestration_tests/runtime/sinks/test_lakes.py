@@ -14,7 +14,7 @@ from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks import delivering
-from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.sinks.publishing import outstanding
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, Delta, RestIceberg
@@ -49,7 +49,7 @@ def application(lake: Delta | RestIceberg, count: int = COUNT, **parameters: Any
 
 
 def another_process(local: LocalApplication) -> None:
-    local.deliverers = deliverers(local.catalog, local.name, local.programs)
+    local.deliverers = make_deliverers(local.catalog, local.name, local.programs)
 
 
 def before(function: Callable[..., Any], action: Callable[[], None]) -> Callable[..., Any]:

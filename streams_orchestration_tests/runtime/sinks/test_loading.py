@@ -15,8 +15,8 @@ import json, sys, threading
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 
-from streams_orchestration.runtime.hosts.receivers import Receivers, receivers
-from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.hosts.receivers import Receivers, make_receivers
+from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, source, write_rows
@@ -53,10 +53,10 @@ other = LocalApplication(Home(directory / "home"), posted, 10)
 local = LocalApplication(Home(directory / "home"), compiled(graph, fusion="manual", pes=1), 10)
 local.commit(boundary=True)
 publisher, receiving = Publisher(local.catalog, local.name), Receivers(other.catalog, other.name)
-publisher.deliver_to(deliverers(local.catalog, local.name, local.programs))
+publisher.deliver_to(make_deliverers(local.catalog, local.name, local.programs))
 sys.meta_path.insert(0, Recorder())
 receiving.serve(other.home, other.programs)
-source = receivers(other.home, other.programs)["Posted"].source
+source = make_receivers(other.home, other.programs)["Posted"].source
 until(lambda: files_of(source).reported().get("place"), "it does not listen")
 publisher.turn()
 busy = sorted(publisher._busy)

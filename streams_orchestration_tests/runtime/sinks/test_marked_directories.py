@@ -16,7 +16,7 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.sinks.completing import complete
-from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.sinks.directories import SinkDirectories
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
@@ -242,7 +242,7 @@ def test_publishing_may_die_at_any_step_and_the_mark_comes_behind_all_files(
             assert died()
     assert not directories(local).get(0, ([], False))[1] or directories(local)[0] == ([1, 2], True)
     # the deliverers of the next process
-    local.deliverers = deliverers(local.catalog, local.name, [program])
+    local.deliverers = make_deliverers(local.catalog, local.name, [program])
     for _ in range(3):
         local.publish()
     assert directories(local) == {0: ([1, 2], True)}

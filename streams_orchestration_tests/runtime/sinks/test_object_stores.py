@@ -14,7 +14,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import NotDeployableError, OutputError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.sinks.delivering import deliverers
+from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import rows
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at
@@ -78,7 +78,7 @@ def test_publishing_may_die_at_any_step_and_be_repeated(
             assert died()
     local = application.local
     # the deliverers of the next process
-    local.deliverers = deliverers(local.catalog, local.name, local.programs)
+    local.deliverers = make_deliverers(local.catalog, local.name, local.programs)
     local.publish()
     local.publish()
     assert application.visible() == sorted(rows(10))

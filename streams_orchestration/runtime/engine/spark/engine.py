@@ -93,13 +93,13 @@ class SparkEngine:
         usual = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_SECONDS)
         try:
-            from streams_orchestration.runtime.engine.spark.session import register_source, spark_session
+            from streams_orchestration.runtime.engine.spark.session import register_source, start_session
 
-            gateway = jvm.gateway()
+            gateway = jvm.await_gateway()
             # not before: its imports would slow the start of the JVM, and nothing needs the server so soon
             if self._forking is not None and self._directory is not None:
                 self._forks = start_fork_server(self._forking, [self._directory, self._private.path])
-            session = spark_session(settings, gateway)
+            session = start_session(settings, gateway)
             threading.Thread(target=self._warm_up, args=(session,), daemon=True).start()
             register_source(session)
             self._session = session

@@ -41,7 +41,7 @@ class Jvm:
     output: OutputMark
     """The position at which the output of the JVM begins."""
 
-    def gateway(self) -> Any:
+    def await_gateway(self) -> Any:
         """Wait until the JVM is up, and return PySpark's connection to it; call this once, since its file is removed.
 
         The wait has no limit while the JVM runs. PySpark's own errors are raised as they are.

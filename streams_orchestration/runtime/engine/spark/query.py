@@ -17,7 +17,7 @@ from streams_orchestration.runtime.engine.spark.source import PeSource
 from streams_orchestration.runtime.engine.spark.stages import AGAIN, pe_query
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.errors.operator_errors import OperatorFailure, OutsideFailure
-from streams_orchestration.runtime.logs.logs import pe_logger
+from streams_orchestration.runtime.logs.logs import open_pe_logger
 from streams_orchestration.runtime.processes.processes import place_for_others
 from streams_orchestration.runtime.storage.in_use import use
 
@@ -99,7 +99,7 @@ class SparkQuery(ScratchQuery):
         self.program = start.program
         self.directories = start.directories
         self.error: StreamsRuntimeError | None = None
-        self.log = pe_logger(self.directories.log, self.directories.log_size)
+        self.log = open_pe_logger(self.directories.log, self.directories.log_size)
         self._query: StreamingQuery | None = None
         self._starts = 0
         self._again_at: float | None = None

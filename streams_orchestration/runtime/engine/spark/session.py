@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def spark_session(settings: Mapping[str, str], gateway: Any) -> SparkSession:
+def start_session(settings: Mapping[str, str], gateway: Any) -> SparkSession:
     """Start the Spark session of this process, and return it. This takes seconds, so call it on a thread.
 
     The directory for temporary files of Spark is created. Spark logs only warnings and errors from then on. An error of

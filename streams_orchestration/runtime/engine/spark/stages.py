@@ -20,7 +20,7 @@ from streams_orchestration.runtime.engine.spark.progress_watchdog import Progres
 from streams_orchestration.runtime.engine.spark.rows import PLAN, ROW_DDL, Row, TaskRequest, record_batches, requests
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError, explained
 from streams_orchestration.runtime.errors.operator_errors import OperatorError
-from streams_orchestration.runtime.logs.logs import operator_logger
+from streams_orchestration.runtime.logs.logs import open_operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.scratch import Scratch
@@ -94,7 +94,7 @@ def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) ->
         result = run.run(plan.inputs[0] if plan.inputs else None, _items(items, run.meter))
         rows_out = list(_exchanged(program, task, run))
     except Exception as error:
-        log = operator_logger("task", directories.log, directories.log_size)
+        log = open_operator_logger("task", directories.log, directories.log_size)
         log.exception("batch %s failed", plan.batch)
         final = DataError | RefusedError | StateError
         cause = error.__cause__ if isinstance(error, OperatorError) else None

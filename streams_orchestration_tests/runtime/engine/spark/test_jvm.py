@@ -63,7 +63,7 @@ def test_one_that_ends_before_it_can_be_connected_to_is_an_error_with_its_reason
     monkeypatch.setattr(OutputMark, "here", lambda: OutputMark(log, log.stat().st_size))
     jvm = start_jvm({}, submit.parents[1], tmp_path)
     with pytest.raises(StreamsRuntimeError, match="Java has ended with status 1 before Spark was up") as error:
-        jvm.gateway()
+        jvm.await_gateway()
     assert reason in str(error.value)
 
 

@@ -182,14 +182,14 @@ def _analysed_here(directory: Path) -> QueryAnalysis:
         StreamsRuntimeError: there is no Java, or the JVM has ended.
         OSError: Spark cannot be run.
     """
-    from streams_orchestration.runtime.engine.spark.session import spark_session
+    from streams_orchestration.runtime.engine.spark.session import start_session
 
     # from the process that started this one
     programs, base = pickle.loads((directory / _PROGRAMS).read_bytes())  # noqa: S301
     settings = session_settings("analysis", directory, memory="512m", cores=1, queries=True)
     archive = ClassArchive.find(java_program(), settings[JAVA_OPTIONS], spark_home())
     settings[JAVA_OPTIONS] += f" {QUICK_COMPILER} {archive.options}"
-    session = spark_session(settings, start_jvm(settings, spark_home(), directory, directory).gateway())
+    session = start_session(settings, start_jvm(settings, spark_home(), directory, directory).await_gateway())
     return _analysed(session, programs, base, directory)
 
 
