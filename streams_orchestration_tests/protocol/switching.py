@@ -90,7 +90,7 @@ def is_refused(setting: Setting, world: World) -> bool:
 
 
 def divided(setting: Setting, world: World) -> dict[int, Items]:
-    """`rescaling.divided_states`: what the PEs of the held units remember in the new plan."""
+    """`rescaling.divide_states`: what the PEs of the held units remember in the new plan."""
     topology = setting.topology
     states = {pe: row.state for pe, row in zip(members(topology, world.held), world.carried, strict=True)}
     together = [item for pe in topology.channels if pe in states for item in states[pe]]

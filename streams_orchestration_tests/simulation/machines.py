@@ -248,7 +248,7 @@ class Pipes:
             patch.object(standbys, "os", self),
             patch.object(standbys, "require_open_files", lambda _what: None),
             patch.object(host_process, "_say_ready", self.say_ready),
-            patch.object(host_process, "_assigned", self.assigned),
+            patch.object(host_process, "_await_assignment", self.assigned),
             patch.object(agent, "reap_adopted", lambda: None),
         ):
             yield

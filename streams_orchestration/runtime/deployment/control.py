@@ -72,7 +72,7 @@ def launch_hosts(
             row = ApplicationRow.one(connection, select(a).where(a.c.name == application))
             wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
             if wanted and recover:
-                mark_taken_up(connection, application, [*mendable, *_lost(connection, application)])
+                mark_taken_up(connection, application, [*mendable, *_fail_lost_units(connection, application)])
             chosen = choose_missing(connection, catalog.home, row, asked_at) if wanted else Chosen()
     except CommitUnknownError as error:
         unknown = error  # the claims may be written, and then no other process starts their hosts
@@ -83,7 +83,7 @@ def launch_hosts(
     return (*chosen.elsewhere, *begun)
 
 
-def _lost(connection: Connection, application: str) -> list[str]:
+def _fail_lost_units(connection: Connection, application: str) -> list[str]:
     """Mark the units of dead hosts as failed, so that they refuse commits of these hosts; return the units.
 
     Raises:

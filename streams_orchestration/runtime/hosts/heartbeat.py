@@ -87,7 +87,7 @@ class Heartbeat:
         """Start the thread of the heartbeat."""
         world.Thread(target=self._beat, daemon=True).start()
 
-    def turned(self) -> None:
+    def note_turn(self) -> None:
         """Note that the main loop has made a turn."""
         self._turned = world.monotonic()
 
@@ -100,7 +100,7 @@ class Heartbeat:
         self._engine = engine
         self._ping = EnginePing(engine.ping)
 
-    def rest(self) -> None:
+    def stop_checks(self) -> None:
         """Stop checking that the engine answers and that its workers make progress."""
         self._ping = None
 

@@ -163,7 +163,7 @@ class Host:
         while True:
             try:
                 state = self._follow()
-                self.heartbeat.rest()
+                self.heartbeat.stop_checks()
                 return state
             except CatalogUnavailableError as error:  # nothing is lost: every step of a turn may be repeated
                 self._outlast(error)
@@ -175,7 +175,7 @@ class Host:
     def _outlast(self, error: CatalogUnavailableError) -> None:
         """Wait until the catalog is back, or the engine or host ends; raises UnwantedHostError or as `Outage.met`."""
         while not self.terminated and self.engine_end() is None:
-            self.heartbeat.turned()
+            self.heartbeat.note_turn()
             self.outage.met(error)
             try:
                 self.presence.row()
@@ -200,7 +200,7 @@ class Host:
         while True:
             mark = self.catalog.changes.mark()
             began = world.monotonic()
-            self.heartbeat.turned()
+            self.heartbeat.note_turn()
             if self.terminated:
                 self.stop_all()
                 return "FAILED"
@@ -229,13 +229,13 @@ class Host:
                 self._tidy()
                 collected = began
             self._require_files()
-            if self._done():
+            if self._complete_finished():
                 self.stop_all()
                 self._clear(self.timed)
                 self.lineage.stop()
                 return "COMPLETED"
             next_turn = MIN_INTERVAL_SECONDS if self.news else MAX_INTERVAL_SECONDS if observes else OBSERVE_SECONDS
-            self._rest(mark, began, began + next_turn)
+            self._await_change(mark, began, began + next_turn)
 
     def _observe(self, now: float) -> None:
         """Observe this host's units, or all after `SURVEY_SECONDS` or a host's death; raises as `observe` does."""
@@ -260,14 +260,14 @@ class Host:
         self.lineage.load(pe.program for pe in pes)
         log.info("plan %s: PEs %s", row.plan, ", ".join(str(program.pe) for program in here))
 
-    def _rest(self, mark: int, began: float, until: float) -> None:
+    def _await_change(self, mark: int, began: float, until: float) -> None:
         """Wait a tick or longer, until the catalog changes, a host or the engine ends, a timer fires, or `until`."""
         while not self.terminated and self.engine_end() is None:
             now = world.monotonic()
             seconds = min(until - now, self.deadline - clock.now(), NEIGHBOURS_SECONDS)
             if seconds <= 0 or self.catalog.changes.wait(mark, seconds) or not self._neighbours_live():
                 break
-            self.heartbeat.turned()
+            self.heartbeat.note_turn()
         world.sleep(max(began + MIN_INTERVAL_SECONDS - world.monotonic(), 0.0))
 
     def _neighbours_live(self) -> bool:
@@ -332,15 +332,15 @@ class Host:
         """
         programs = self.queries.programs
         collect_garbage(self.catalog, self.application, programs.values(), units, self.plan)
-        self.heartbeat.turned()  # each step may wait for the storage
+        self.heartbeat.note_turn()  # each step may wait for the storage
         mine = {pe: program for pe, program in programs.items() if program.unit in units}
         unknown = unknown_pes(self.catalog, self.application)
-        self.heartbeat.turned()
+        self.heartbeat.note_turn()
         return unknown is not None and not sweep(self.catalog, self.application, (*mine, *unknown), mine.values()).left
 
     def _clear_all(self) -> bool:
         is_clear = clear_after_publishers(self.catalog, self.application)
-        self.heartbeat.turned()
+        self.heartbeat.note_turn()
         is_clear &= self._clear({program.unit for program in self.queries.programs.values()})
         return is_clear and flush_removals(self.catalog, self.application)
 
@@ -354,7 +354,7 @@ class Host:
             self.started = True
             log.info("start-up took %s", self.start_up)
 
-    def _done(self) -> bool:
+    def _complete_finished(self) -> bool:
         """Complete finished units; return True if the host's PEs made their final commits and its units are complete.
 
         Its units are the units whose epochs it triggers. While a redeploy holds units, the host does not end, since the

@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
     if start.application == STANDBY:
         if options.ready is not None:
             world.Thread(target=_say_ready, args=(engine, options.ready), daemon=True).start()
-        assigned = _assigned(start)
+        assigned = _await_assignment(start)
         if assigned is None:
             return 0
         start = assigned
@@ -142,7 +142,7 @@ def _say_ready(engine: Engine, descriptor: int) -> None:
     os.close(descriptor)
 
 
-def _assigned(standby: EngineStart) -> EngineStart | None:
+def _await_assignment(standby: EngineStart) -> EngineStart | None:
     """Wait for the host that this standby becomes, and redirect the output to that host's log.
 
     Modules are imported from the directory of the host's spec, too, from now on.

@@ -125,7 +125,7 @@ class Agent:
         while not self._ended:
             mark = self._catalog.changes.mark()
             self._outage.through(self.turn)
-            self._rest(mark)
+            self._await_change(mark)
         self._launcher.end()
         Outage(RENEW_SECONDS, log).through(self._leave)
         log.info("the agent of machine %s has ended; hosts that it has started keep running", self._machine.name)
@@ -135,7 +135,7 @@ class Agent:
         self._ended = True
         self._catalog.changes.wake()
 
-    def _rest(self, mark: int) -> None:
+    def _await_change(self, mark: int) -> None:
         """Wait until the catalog changes, a host ends, or `MAX_INTERVAL_SECONDS` are over; at least `POLL_SECONDS`."""
         until = world.monotonic() + MAX_INTERVAL_SECONDS
         world.sleep(POLL_SECONDS)

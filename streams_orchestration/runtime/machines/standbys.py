@@ -97,7 +97,7 @@ class Standbys:
         while self._waiting and replace(start.engine, queries=True) == self._engine:
             standby = next((each for each in self._waiting if each.up), self._waiting[0])
             self._drop(standby)
-            if _serves(standby, start):
+            if _assign_host(standby, start):
                 log.info("pid %s was on standby", standby.identity.pid)
                 return standby.identity
         return self._launcher.launch(start)
@@ -163,7 +163,7 @@ class Standbys:
         return Standby(process, identity, ours)
 
 
-def _serves(standby: Standby, start: HostStart) -> bool:
+def _assign_host(standby: Standby, start: HostStart) -> bool:
     """Make a standby a host; return False if its process has ended."""
     assert standby.process.stdin is not None
     wanted = {

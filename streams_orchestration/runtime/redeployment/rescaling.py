@@ -64,7 +64,7 @@ def carried_state(
     return merged | ({SPLITTERS: kept} if kept else {}) | watermark
 
 
-def divided_states(
+def divide_states(
     operator: Operator, move: StateMove, states: Sequence[State], floors: Floors | None = None
 ) -> list[dict[str, Any]]:
     """Divide the states of a move among its targets, and return them in the targets' order.

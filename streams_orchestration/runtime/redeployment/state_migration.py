@@ -28,7 +28,7 @@ from streams_orchestration.runtime.redeployment.rescaling import (
     REPLICAS_AT_ONCE,
     carried_state,
     common_watermark,
-    divided_states,
+    divide_states,
 )
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
@@ -298,7 +298,7 @@ class Carrier:
         operator = self._operator(self._programs[move.targets[0].operator][1])
         targets = [place.operator for place in move.targets]
         floors = None if move.source else floors_of(operator, move, states, self._programs[targets[0]][1])
-        divided = dict(zip(targets, divided_states(operator, move, states, floors), strict=True))
+        divided = dict(zip(targets, divide_states(operator, move, states, floors), strict=True))
         if move.source:
             carried.offsets.update(divided)
             reached = [value for name in names if (value := self._cut.clocks.get(name, IDLE)) != IDLE]

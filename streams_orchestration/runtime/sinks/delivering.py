@@ -22,7 +22,7 @@ from streams_orchestration.runtime.catalog.place_of_files import installation_of
 from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.outputs import operators_of
-from streams_orchestration.runtime.sinks.publishing import DueOutput, unaltered, waits
+from streams_orchestration.runtime.sinks.publishing import DueOutput, fetch_checked, waits
 from streams_orchestration.runtime.sinks.sinks import count_output, watermark_of
 from streams_orchestration.runtime.storage.pending_files import forget_file
 
@@ -142,7 +142,7 @@ class Deliverer:
             OutputError: a file was altered, or cannot be read.
         """
         try:
-            return {unaltered(self.catalog.store, row): row.pending for row in outputs}
+            return {fetch_checked(self.catalog.store, row): row.pending for row in outputs}
         except OSError as error:
             raise OutputError(self.name, f"{error.strerror or error}; it is tried again, nothing is lost") from error
 

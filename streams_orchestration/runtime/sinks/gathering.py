@@ -26,7 +26,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import is_held
 from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.sinks.directories import SinkDirectories
-from streams_orchestration.runtime.sinks.publishing import DueOutput, missing_file_error, unaltered, waits
+from streams_orchestration.runtime.sinks.publishing import DueOutput, fetch_checked, missing_file_error, waits
 from streams_orchestration.runtime.sinks.sinks import count_output
 from streams_orchestration.runtime.storage.broken_disks import is_of_files
 from streams_orchestration.runtime.storage.pending_files import (
@@ -191,8 +191,8 @@ class Gatherer:
             OutputError: the file cannot be read, is gone, or the storage does not accept it.
         """
         try:
-            self.sink.storage().publish(unaltered(self._store, row), str(row.final))
-            unaltered(self._store, row)  # the upload has read the file after the first check
+            self.sink.storage().publish(fetch_checked(self._store, row), str(row.final))
+            fetch_checked(self._store, row)  # the upload has read the file after the first check
         except FileNotFoundError:
             if waits(self.catalog, self.application, row.pending):
                 raise missing_file_error(row) from None
@@ -297,7 +297,7 @@ class Gatherer:
         merged = files[0].with_name(f"{MERGED}-{self._channel}-{world.new_id()}{files[0].suffix}")
         try:
             for row in rows:
-                unaltered(store, row)
+                fetch_checked(store, row)
             self.sink.merge(files, merged)
             _require_unaltered(store, rows, merged)
             size, checksum = merged.stat().st_size, checksum_of(merged)
@@ -369,7 +369,7 @@ def _require_unaltered(store: Store, rows: Sequence[DueOutput], merged: Path) ->
     """
     try:
         for row in rows:
-            unaltered(store, row)
+            fetch_checked(store, row)
     except OutputError:
         merged.unlink(missing_ok=True)
         raise

@@ -216,7 +216,7 @@ def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
     """
     final = row.place
     try:
-        LocalStorage().publish(unaltered(catalog.store, row), str(final))
+        LocalStorage().publish(fetch_checked(catalog.store, row), str(final))
     except FileExistsError:
         if _is_copied(catalog.store, row):  # another process has published the file that was copied here
             return
@@ -254,7 +254,7 @@ def _not_written(row: DueOutput, error: OSError) -> OutputError:
     return OutputError(row.operator, f"{reason}; it is tried again, nothing is lost")
 
 
-def unaltered(store: Store, row: DueOutput) -> Path:
+def fetch_checked(store: Store, row: DueOutput) -> Path:
     """Fetch an output's file if needed, check its size and checksum, and return its local path; it may be missing.
 
     Raises:

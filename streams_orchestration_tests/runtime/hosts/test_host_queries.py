@@ -151,6 +151,6 @@ def test_a_host_that_is_done_stays_while_units_are_held_for_another_plan(host: H
     units = [unit.name for unit in read_status(host.home, "app").units]
     hold_units(host.catalog, "app", units)
     host._reconcile()
-    assert not host._done()
+    assert not host._complete_finished()
     release_units(host.catalog, "app")
-    assert host._done()
+    assert host._complete_finished()

@@ -181,7 +181,7 @@ def test_a_host_is_heard_between_the_steps_of_its_last_sweep_of_which_each_must_
     joined(local.home)
     host = Host(local.home, local.name, 0, "mine", IdleEngine())
     turns: list[None] = []
-    monkeypatch.setattr(host.heartbeat, "turned", lambda: turns.append(None))
+    monkeypatch.setattr(host.heartbeat, "note_turn", lambda: turns.append(None))
     assert host.last_sweep()
     assert len(turns) == 3
     away = Away(str(tmp_path / "mounted"), str(local.home.root), f"data/{local.name}/states")

@@ -391,7 +391,7 @@ def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pyte
     assert engine.started.wait(30)
     remove_catalog(home)
     thread.join(30)
-    running.heartbeat.rest()
+    running.heartbeat.stop_checks()
     running.publisher.stop()  # daemons both, which end with a process
     assert not thread.is_alive()
     assert len(ended) == 1

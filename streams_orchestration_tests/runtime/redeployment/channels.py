@@ -11,7 +11,7 @@ from streams_orchestration.operators.contract.operator import Operator, Punctuat
 from streams_orchestration.operators.states.state import dump_state, load_state
 from streams_orchestration.operators.testing import OperatorHarness, Row
 from streams_orchestration.operators.tuples.batch import TupleBatch
-from streams_orchestration.runtime.redeployment.rescaling import divided_states
+from streams_orchestration.runtime.redeployment.rescaling import divide_states
 from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split
 
 
@@ -82,7 +82,7 @@ class Channels:
         states = [load_state(data for _, data in replica.checkpoint()) for replica in self.replicas]
         move = StateMove(places(self.width), places(width), self.routing(), rescaled.routing())
         for replica, state in zip(
-            rescaled.replicas, divided_states(rescaled.replicas[0].operator, move, states), strict=True
+            rescaled.replicas, divide_states(rescaled.replicas[0].operator, move, states), strict=True
         ):
             replica.restart(((1, dump_state(state, 1).data),))
         return rescaled

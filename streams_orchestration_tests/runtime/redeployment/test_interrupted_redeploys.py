@@ -118,7 +118,7 @@ def test_states_that_cannot_be_carried_over_are_refused_before_the_application_i
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device") if full else StateRefusedError("Counted", "is odd")
 
-    monkeypatch.setattr(state_migration, "store_dump" if full else "divided_states", fail)
+    monkeypatch.setattr(state_migration, "store_dump" if full else "divide_states", fail)
     monkeypatch.setattr(redeploying, "units_on_hold", lambda *_: pytest.fail("it is held"))
     with pytest.raises((NotWrittenError, StateRefusedError)):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)

@@ -106,7 +106,7 @@ def test_a_file_that_is_in_the_storage_but_not_on_this_machine_is_not_said_to_be
         out.commit(boundary=True)
     assert not any(path_of(out.local.home.store, row.pending).exists() for row in out.waiting())
     with monkeypatch.context() as patched, pytest.raises(OutputError, match="cannot be merged: Input/output") as raised:
-        patched.setattr(gathering, "unaltered", broken)
+        patched.setattr(gathering, "fetch_checked", broken)
         out.turn()
     assert not raised.value.permanent
     out.turn()

@@ -81,7 +81,7 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path, session: SparkSes
         if session is None:
             answer = _analyse_in_process(different, base, private.path)
         else:
-            answer = _analysed(session, different, str(base), private.path)
+            answer = _analyse_alone(session, different, str(base), private.path)
     return replace(answer, columns=dict(_shared_answers(alike, answer)))
 
 
@@ -175,7 +175,7 @@ def _shared_answers(alike: Iterable[list[PeProgram]], answer: QueryAnalysis) -> 
                 yield from ((operator, answer.columns[operators[0]]) for operator in operators)
 
 
-def _analysed_here(directory: Path) -> QueryAnalysis:
+def _analyse_here(directory: Path) -> QueryAnalysis:
     """Analyse the programs in a directory with a new session of this process, whose JVM is started.
 
     Raises:
@@ -190,10 +190,10 @@ def _analysed_here(directory: Path) -> QueryAnalysis:
     archive = ClassArchive.find(java_program(), settings[JAVA_OPTIONS], spark_home())
     settings[JAVA_OPTIONS] += f" {QUICK_COMPILER} {archive.options}"
     session = start_session(settings, start_jvm(settings, spark_home(), directory, directory).await_gateway())
-    return _analysed(session, programs, base, directory)
+    return _analyse_alone(session, programs, base, directory)
 
 
-def _analysed(session: SparkSession, programs: list[PeProgram], base: str, directory: Path) -> QueryAnalysis:
+def _analyse_alone(session: SparkSession, programs: list[PeProgram], base: str, directory: Path) -> QueryAnalysis:
     """Compose the query of each program in a session of its own, and note the progress in a directory.
 
     A query that cannot be composed is a refusal. If the plan of one cannot be followed, the origins of its columns are
@@ -241,7 +241,7 @@ if __name__ == "__main__":
     faulthandler.dump_traceback_later(ANALYSIS_SECONDS / 2, repeat=True)
     place = Path(sys.argv[1])
     try:
-        write_whole(place / _ANSWER, dump(_analysed_here(place)), durably=False)
+        write_whole(place / _ANSWER, dump(_analyse_here(place)), durably=False)
     except StreamsRuntimeError as error:
         print(error)  # the last line of the log is the reason
         sys.stdout.flush()
