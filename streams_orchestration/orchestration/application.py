@@ -25,7 +25,7 @@ from streams_orchestration.orchestration.asset_keys import (
     KEYS,
     AssetKeys,
     SpecChange,
-    changed,
+    change_specs,
     other_keys,
     unchanged,
 )
@@ -143,7 +143,7 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
     watched_spec = WatchedSpec(source.name, (path,), keys=keys)
     lineage = in_time(path, lambda: known_lineage(source, store))
     compiling = [stage_spec(source, stage, lineage.nodes[stage.name]["description"]) for stage in STAGES]
-    specs = changed(source.name, change, [*compiling, *external_assets(lineage), *profiling_specs(source)])
+    specs = change_specs(source.name, change, [*compiling, *external_assets(lineage), *profiling_specs(source)])
     others = other_keys(source.name, specs)
     keys.use(source.name, others)
     _keep_keys(store, source.name, others)

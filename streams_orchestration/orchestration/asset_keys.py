@@ -95,7 +95,7 @@ def other_keys(application: str, specs: Mapping[str, dg.AssetSpec]) -> dict[str,
     return {node: list(each.key.path) for node, each in specs.items() if each.key != own_key(application, node)}
 
 
-def changed(application: str, change: SpecChange, own: Iterable[dg.AssetSpec]) -> dict[str, dg.AssetSpec]:
+def change_specs(application: str, change: SpecChange, own: Iterable[dg.AssetSpec]) -> dict[str, dg.AssetSpec]:
     """Apply a user's function to all assets, let references follow changed keys, and return node -> changed asset.
 
     Every asset also gets its node as metadata and the application as tag, which the function cannot remove.

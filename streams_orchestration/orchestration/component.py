@@ -27,7 +27,7 @@ from streams_orchestration.orchestration.application import (
     own_sensors,
     watched_specs,
 )
-from streams_orchestration.orchestration.asset_keys import AssetKeys, changed
+from streams_orchestration.orchestration.asset_keys import AssetKeys, change_specs
 from streams_orchestration.orchestration.component_attributes import (
     Rescale,
     ResourceAttributes,
@@ -229,7 +229,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
                 source = ApplicationSource(spec.application, spec.files[0], self._options(None), key)
                 lineage = in_time(source.spec, lambda: known_lineage(source, resource.artifacts))
                 self._known_exports = links(
-                    changed(spec.application, self.get_asset_spec, external_assets(lineage)).values(), "exports"
+                    change_specs(spec.application, self.get_asset_spec, external_assets(lineage)).values(), "exports"
                 )
             except api.StreamsRuntimeError:  # the application's own spec asset shows the error
                 self._known_exports = []

@@ -26,7 +26,7 @@ def deploy_compiled(home: api.Home, compilation: PlannedCompilation, request: ap
         BeingStartedError: another process holds the start lock of the application.
         StreamsRuntimeError, ValidationError, OSError: the plan cannot be written; `write_wanted` lists the reasons.
     """
-    home, wanted = home.prepare(), _deployable(compilation)
+    home, wanted = home.prepare(), _check_deployable(compilation)
     with api.lock_start(home, wanted.name, "deploy") as lock:
         return api.write_wanted(home, lock, wanted, request)
 
@@ -56,13 +56,13 @@ def preview_compiled(home: api.Home, compilation: PlannedCompilation) -> Redeplo
         OperatorError: a stored state cannot be read.
         CatalogError: the catalog cannot be used.
     """
-    wanted = _deployable(compilation)
+    wanted = _check_deployable(compilation)
     catalog = api.open_catalog(home, wanted.name)
     outcome = api.preview_redeploy(catalog, wanted, stored=False)
     return outcome if outcome.verdict != "refused" else api.preview_redeploy(catalog, wanted)
 
 
-def status_when_running(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
+def await_running_status(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
     """Wait until every PE of a deployed application runs, and return the status.
 
     Arguments and errors: see `runtime.deployment.awaiting.await_running_pes`.
@@ -71,7 +71,7 @@ def status_when_running(home: api.Home, application: str, timeout: float) -> api
     return api.read_status(home, application)
 
 
-def status_when_stopped(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
+def cancel_and_read_status(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
     """Stop an application, keep its state, kill hosts that run after `timeout` seconds; return its status.
 
     Raises:
@@ -117,7 +117,7 @@ def deployed_fusion(home: api.Home, application: str, physical: PhysicalGraph) -
     return deployed.fusion if deployed is not None and deployed.physical == physical else None
 
 
-def _deployable(compilation: PlannedCompilation) -> Deployable:
+def _check_deployable(compilation: PlannedCompilation) -> Deployable:
     """Check that the compilation can run here, and return it as deployable.
 
     The check is imported here, since it loads all operators.

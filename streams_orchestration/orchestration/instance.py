@@ -77,7 +77,7 @@ def dagster_instance(home: api.Home, *, captured: bool = True) -> dg.DagsterInst
             was_there = (directory / STORAGE).exists()
             if own and not (directory / SETTINGS).exists():
                 shutil.copyfile(settings_file(), directory / SETTINGS)
-            settings = SETTINGS if captured else _uncaptured(directory)
+            settings = SETTINGS if captured else _write_uncaptured_settings(directory)
             instance = dg.DagsterInstance.from_config(str(directory), settings)
             if own:
                 is_new = not was_there and (directory / STORAGE).exists()
@@ -87,7 +87,7 @@ def dagster_instance(home: api.Home, *, captured: bool = True) -> dg.DagsterInst
         raise api.StateDirectoryError(directory, error.strerror or str(error)) from error
 
 
-def _uncaptured(directory: Path) -> str:
+def _write_uncaptured_settings(directory: Path) -> str:
     """Write a copy of the instance's settings that captures no output, and return the name of its file.
 
     Raises:

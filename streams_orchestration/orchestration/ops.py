@@ -15,11 +15,11 @@ from streams_orchestration.orchestration.cut_checks import evaluate_checks
 from streams_orchestration.orchestration.decisions import keep_applied
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.deployments import (
+    await_running_status,
+    cancel_and_read_status,
     deploy_compiled,
     restore_previous,
     shown_rows,
-    status_when_running,
-    status_when_stopped,
 )
 from streams_orchestration.orchestration.epochs import VERSION_TAG
 from streams_orchestration.orchestration.op_parts import (
@@ -231,7 +231,7 @@ def _await_running(
         HostLaunchError: not every PE works in time.
     """
     try:
-        return status_when_running(home, application, timeout)
+        return await_running_status(home, application, timeout)
     except dg.DagsterExecutionInterruptedError:
         cancel = job_name(application, "cancel")
         context.log.warning("the run was terminated; %s continues, job %s stops it", application, cancel)
@@ -255,7 +255,7 @@ def stop_hosts_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
         with application_step(context):
             home = streams_in(context, key).directory()
             _stop_orphans(context, api.Catalog(home), application)
-            record_status(context, keys, home, status_when_stopped(home, application, config.timeout))
+            record_status(context, keys, home, cancel_and_read_status(home, application, config.timeout))
 
     return named_op(stop, "stop_hosts")
 
@@ -277,13 +277,13 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
         for request in decisions.resets:
             api.reset_unit(home, application, request.failure.unit, generation=request.failure.generation, force=False)
         if decisions.exhausted or time.monotonic() > until:
-            status_when_stopped(home, application, STOP_TIMEOUT_SECONDS)
+            cancel_and_read_status(home, application, STOP_TIMEOUT_SECONDS)
             reasons = [f"{each.unit}: {each.reason}" for each in decisions.exhausted]
             late = f"it did not process all available input within {timeout:g} s"
             message = f"{application} was stopped: {'; '.join(reasons) or late}. The next run continues from there."
             raise dg.Failure(description=message, allow_retries=False)
         time.sleep(POLL_SECONDS)
-    stopped = status_when_stopped(home, application, STOP_TIMEOUT_SECONDS)  # the hosts are about to end
+    stopped = cancel_and_read_status(home, application, STOP_TIMEOUT_SECONDS)  # the hosts are about to end
     if status.state != "COMPLETED" and status.taken_at is None:
         message = f"{application} was stopped by another command. The next run continues from there."
         raise dg.Failure(description=message, allow_retries=False)

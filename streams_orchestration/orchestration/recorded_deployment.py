@@ -16,7 +16,7 @@ import dagster as dg
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.stage import DEPLOYMENT, Stage
 from streams_orchestration.compiler.stages import STAGES
-from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys, changed, own_key
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys, change_specs, own_key
 from streams_orchestration.orchestration.deployment_asset import asset_of_steps
 from streams_orchestration.orchestration.deployment_checks import deployment_checks
 from streams_orchestration.orchestration.jobs import redeploy_job
@@ -42,7 +42,7 @@ def recorded_deployment(
         own_key(name, "deployment"), deps=[own_key(name, DEPLOYMENT)], tags={APPLICATION_TAG: name}
     )
     own = [*(stage_spec(source, stage) for stage in STAGES), deployment]
-    specs = changed(name, lambda spec: spec.replace_attributes(key=keys.of(name, spec.key.path[-1])), own)
+    specs = change_specs(name, lambda spec: spec.replace_attributes(key=keys.of(name, spec.key.path[-1])), own)
     stages = [_kept_stage(source, stage, compilation, specs[stage.name]) for stage in STAGES]
     return dg.Definitions(
         assets=[*stages, _working_deployment(name, keys, specs["deployment"])],

@@ -69,7 +69,7 @@ def claim_op(key: str) -> NamedOp:
         """
         application = application_of(context)
         with readable_errors(application):
-            units = _claimed(context, config, streams_in(context, key).directory(), application)
+            units = _begin_resets(context, config, streams_in(context, key).directory(), application)
         if units:
             context.instance.add_run_tags(context.run_id, {CLAIMED_TAG: json.dumps(units)})
             yield dg.Output(None)
@@ -91,7 +91,7 @@ def _units_of(context: dg.OpExecutionContext) -> Units:
     return json.loads(claimed)
 
 
-def _claimed(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home, application: str) -> Units:
+def _begin_resets(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home, application: str) -> Units:
     """Begin the requested resets, and return the units; none, with the reason in the log, if their cause is gone.
 
     The cause is looked for only if the config names the failed generation; see `_past`. Only then may the call be

@@ -25,7 +25,7 @@ from streams_orchestration.orchestration.asset_keys import (
     APPLICATION_TAG,
     AssetKeys,
     SpecChange,
-    changed,
+    change_specs,
     other_keys,
     own_key,
     unchanged,
@@ -198,10 +198,10 @@ def faulty_definitions(spec: WatchedSpec, jobs: Sequence[dg.JobDefinition], chan
         metadata={"streams/location": places},
     )
     try:
-        specs = changed(spec.application, change, [asset])
+        specs = change_specs(spec.application, change, [asset])
     except Exception:  # the function may be the fault that the asset shows
         logger.exception("%s: its asset is shown unchanged", spec.application)
-        specs = changed(spec.application, unchanged, [asset])
+        specs = change_specs(spec.application, unchanged, [asset])
     spec.keys.use(spec.application, other_keys(spec.application, specs))
     return dg.Definitions(assets=[*specs.values()], asset_checks=[spec_check(spec)], jobs=jobs)
 

@@ -18,7 +18,7 @@ from streams_orchestration.orchestration.asset_keys import (
     APPLICATION_TAG,
     NODE,
     SharedKeyError,
-    changed,
+    change_specs,
     own_key,
 )
 from streams_orchestration.orchestration.instance import dagster_instance
@@ -133,7 +133,7 @@ def test_two_assets_of_one_key_are_an_error(spec: Path, home: Home):
 
 def test_a_function_may_go_by_the_node():
     asset = dg.AssetSpec(own_key("demo", "sinks/Results"))
-    specs = changed("demo", lambda each: each.replace_attributes(key=str(each.metadata[NODE]).split("/")), [asset])
+    specs = change_specs("demo", lambda each: each.replace_attributes(key=str(each.metadata[NODE]).split("/")), [asset])
     assert specs["sinks/Results"].key.path == ["sinks", "Results"]
 
 
