@@ -34,6 +34,8 @@ from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
 from streams_orchestration.runtime.transport.connections import connect, declare
 from streams_orchestration.runtime.units.host_requirements import stored_requirements
+from streams_orchestration.runtime.units.region_record import RegionRecord
+from streams_orchestration.runtime.units.unit_store import columns_of
 
 FIRST_PLAN = 1
 """Number of the first plan. An application with this plan was not redeployed since its fresh start."""
@@ -160,18 +162,24 @@ def insert_application(connection: Connection, compilation: Compilation, identit
     )
 
 
-def insert_unit(connection: Connection, application: str, unit: Unit, **values: Any) -> None:
-    """Insert the row of a unit of recovery. `values` override columns of a fresh unit."""
-    plain = {
+def insert_unit(connection: Connection, application: str, unit: Unit, completed: int = 0, **values: Any) -> None:
+    """Insert the row of a unit of recovery.
+
+    Args:
+        connection: a connection in a write transaction.
+        application: the name of the application.
+        unit: the unit.
+        completed: the epoch of the cut with which the unit begins; 0 is the initial state.
+        values: the columns in which it differs from a fresh unit.
+    """
+    plain = columns_of(RegionRecord.first(unit.max_attempts, clock.now(), completed)) | {
         "application": application,
         "name": unit.name,
         "region": unit.region,
         "period": unit.period,
         "drain_timeout": unit.drain_timeout,
         "reset_timeout": unit.reset_timeout,
-        "since": clock.now(),
         "unclosed": len(unit.pes),
-        "max_attempts": unit.max_attempts,
         "configured_attempts": unit.max_attempts,
         "restart_pause": unit.restart.pause,
         "restart_limit": unit.restart.limit,

@@ -42,6 +42,7 @@ from streams_orchestration.runtime.units.boundaries import forget_units, insert_
 from streams_orchestration.runtime.units.holding import describe_held_work
 from streams_orchestration.runtime.units.previous_plan import read_plan
 from streams_orchestration.runtime.units.trial import open_trial
+from streams_orchestration.runtime.units.unit_store import HISTORY
 
 
 def require_incomplete(connection: Connection, application: str) -> None:
@@ -158,10 +159,10 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
                 position = _position(pe, cut, carried, _reached_by_sinks(pe.program, cut, formers, sinks))
                 position = _continued(connection, pe.program, position, cut, read)
                 ended &= _begin(connection, pe, cut, carried, position, final=final)
-            values = _unit_values(rows.get(unit.name), cut)
+            values = _kept_values(rows.get(unit.name))
             if final or ended:  # the final epoch is the epoch of the cut, or the next one
                 values["final_epoch"] = cut.epoch if final else cut.epoch + 1
-            insert_unit(connection, application, unit, generation=generation, **values)
+            insert_unit(connection, application, unit, cut.epoch, generation=generation, **values)
             insert_cut(connection, application, unit.name, cut.epoch, generation)
     place_hosts(connection, application, {host: plan.requirements_of(host) for host in plan.hosts})
     _place_sinks(connection, new)
@@ -202,12 +203,11 @@ def _is_finished(pes: Iterable[DeployedPe], formers: Mapping[str, str], finished
     return bool(former) and former <= finished and sources <= formers.keys()
 
 
-def _unit_values(former: UnitRow | None, cut: CommonCut) -> dict[str, Any]:
-    values = {"trigger_epoch": cut.epoch, "current_epoch": cut.epoch + 1, "completed_epoch": cut.epoch}
+def _kept_values(former: UnitRow | None) -> dict[str, Any]:
+    """Return the columns that a unit keeps from its former row; none for a new unit."""
     if former is None:
-        return values
-    kept = ("reset_count", "drains", "resets", "timer_number", "completed_at")
-    return values | {name: getattr(former, name) for name in kept}
+        return {}
+    return {name: getattr(former, name) for name in (*HISTORY, "reset_count", "completed_at")}
 
 
 def _begin(

@@ -20,7 +20,9 @@ from streams_orchestration.runtime.transport.connections import connect
 from streams_orchestration.runtime.transport.visibility import visible_end
 from streams_orchestration.runtime.units.boundaries import forget_units, insert_cut, insert_states, place_hosts
 from streams_orchestration.runtime.units.host_requirements import read_requirements
+from streams_orchestration.runtime.units.region_record import RegionRecord
 from streams_orchestration.runtime.units.roll_back import roll_back
+from streams_orchestration.runtime.units.unit_store import HISTORY, columns_of
 
 _OF_PES = (tables.pe, tables.sink, tables.pe_metrics)
 _OF_APPLICATION = (tables.stream_export, tables.stream_import)
@@ -147,11 +149,9 @@ def _enter(connection: Connection, name: str, before: PreviousPlan, **at: Any) -
 
 def _unit_values(row: Row, epoch: int, generation: int) -> Row:
     return {
-        "generation": generation, "trigger_epoch": epoch, "current_epoch": epoch + 1, "completed_epoch": epoch,
-        "shown_epoch": None, "held_until": None, "drain_asked": None, "final_epoch": None, "attempts": 0,
-        "max_attempts": row["configured_attempts"],
-        "kind": "", "give_up_at": None, "tries": None,
-        "state": "STARTED", "dirty": False, "since": clock.now(), "timer": None, "deadline": None, "cause": None,
+        **columns_of(RegionRecord.first(row["configured_attempts"], clock.now(), epoch)),
+        **{name: row[name] for name in HISTORY},
+        "generation": generation, "shown_epoch": None, "held_until": None, "drain_asked": None, "final_epoch": None,
         "asked": 0, "outage": None, "unclosed": 0,
     }  # fmt: skip
 

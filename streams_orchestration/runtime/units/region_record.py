@@ -114,9 +114,15 @@ class RegionRecord:
     """The PEs that have finished the current drain or reset attempt."""
 
     @classmethod
-    def first(cls, settings: RegionSettings) -> RegionRecord:
-        """Return the record of a region that was never started."""
-        return cls(max_attempts=settings.attempts)
+    def first(cls, attempts: int, at: float = 0.0, completed: int = 0) -> RegionRecord:
+        """Return the record of a region that was never started (B2).
+
+        Args:
+            attempts: the configured number of attempts.
+            at: the time at which the region is entered, in unix seconds.
+            completed: the sequence id of its cut; 0 is the initial state.
+        """
+        return cls(max_attempts=attempts, current=completed + 1, completed=completed, since=at)
 
     @property
     def attempt(self) -> int:

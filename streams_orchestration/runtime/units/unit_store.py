@@ -19,6 +19,8 @@ the trial.
 """
 STEADY_SECONDS = 60.0
 """Seconds of running after which a PE outside of regions no longer counts its earlier restarts."""
+HISTORY = ("timer_number", "drains", "resets")
+"""The columns of a record that a unit keeps when a redeploy or its revert replaces its row."""
 KEPT_EVENTS = 100
 """The number of events of a unit that stay in the catalog."""
 
@@ -83,7 +85,13 @@ def store(connection: Connection, unit: UnitRow, record: RegionRecord, **more: A
         record: the record.
         more: the values of other columns.
     """
-    values: dict[str, Any] = {
+    key = {"of": unit.application, "by": unit.name, "closing": record.current}
+    connection.execute(_STORE, key | columns_of(record) | more)
+
+
+def columns_of(record: RegionRecord) -> dict[str, Any]:
+    """Return the columns of a unit's row that hold its record."""
+    return {
         "max_attempts": record.max_attempts,
         "state": record.state,
         # start PEs close epochs up to this one
@@ -104,8 +112,6 @@ def store(connection: Connection, unit: UnitRow, record: RegionRecord, **more: A
         "drains": [record.drains.sequence, record.drains.at, list(record.drains.seconds)],
         "resets": [record.resets.sequence, record.resets.at, list(record.resets.seconds)],
     }
-    key = {"of": unit.application, "by": unit.name, "closing": record.current}
-    connection.execute(_STORE, key | values | more)
 
 
 def count_unclosed(unit: UnitRow, epoch: int) -> ScalarSelect[int]:

@@ -88,7 +88,7 @@ def test_traces(trace: dict[str, Any]):
     config = trace["config"]
     restart = RestartPolicy(limit=config.get("limit", 1000.0))
     settings = RegionSettings(MEMBERS, config["period"], 180.0, 180.0, config["max"], restart)
-    record = RegionRecord.first(settings)
+    record = RegionRecord.first(settings.attempts)
     if before := trace.get("before"):
         record = replace(record, **before)
         if record.state == "PROCESSING":
@@ -124,7 +124,7 @@ EVENTS = st.one_of(
 @given(events=st.lists(EVENTS, max_size=60), period=st.sampled_from([None, 10.0]), attempts=st.integers(1, 4))
 def test_promises(events: list[Any], period: float | None, attempts: int):
     settings = RegionSettings(MEMBERS, period, 20.0, 30.0, attempts, RestartPolicy(limit=GIVE_UP_SECONDS))
-    record = RegionRecord.first(settings)
+    record = RegionRecord.first(settings.attempts)
     used: set[int] = set()
     for at, given_event in enumerate(events, start=1):
         for each in concrete(given_event, record):
@@ -204,7 +204,7 @@ def test_resets_for_files_are_counted_over_complete_epochs_for_a_while(seconds: 
     Limits and pauses of resets go by the count that each complete epoch ends.
     """
     settings, kind = RegionSettings(MEMBERS, 10.0, 20.0, 30.0), f"{FILES}host 0 on north"
-    record, _ = step(settings, RegionRecord.first(settings), Healthy(), 0.0)
+    record, _ = step(settings, RegionRecord.first(settings.attempts), Healthy(), 0.0)
     for at in (0.0, 1.0, seconds):
         failure = Unhealthy("it failed", kind, outside=True)
         for each in (failure, Healthy(), "every report", "the timer", "every report"):
@@ -219,7 +219,7 @@ def test_resets_for_files_are_counted_over_complete_epochs_for_a_while(seconds: 
 @given(st.lists(st.sampled_from(["a", "b", "c"]), max_size=40), st.integers(1, 4))
 def test_no_cause_within_the_application_gets_more_attempts_than_are_configured(kinds: list[str], attempts: int):
     settings = RegionSettings(MEMBERS, 10.0, 20.0, 30.0, attempts)
-    record, _ = step(settings, RegionRecord.first(settings), Healthy(), 0.0)
+    record, _ = step(settings, RegionRecord.first(settings.attempts), Healthy(), 0.0)
     resets: Counter[str] = Counter()
     for at, kind in enumerate(kinds, start=1):
         record, _ = step(settings, record, Unhealthy("it failed", kind), float(at))
@@ -234,7 +234,7 @@ def test_no_cause_within_the_application_gets_more_attempts_than_are_configured(
 
 def test_an_outage_is_answered_until_the_restart_limit_however_many_resets_that_takes():
     settings = RegionSettings(MEMBERS, 10.0, 20.0, 30.0, 2, RestartPolicy(pause=1.0, limit=600.0))
-    record, _ = step(settings, RegionRecord.first(settings), Healthy(), 0.0)
+    record, _ = step(settings, RegionRecord.first(settings.attempts), Healthy(), 0.0)
     for at in range(100, 700, 5):
         record, _ = step(settings, record, Unhealthy("no answer", "service", outside=True), float(at))
         record, _ = step(settings, record, Healthy(), float(at))
@@ -247,7 +247,7 @@ def test_an_outage_is_answered_until_the_restart_limit_however_many_resets_that_
 @given(events=st.lists(EVENTS, max_size=30), stale=EVENTS)
 def test_a_late_event_changes_nothing(events: list[Any], stale: Any):
     settings = RegionSettings(MEMBERS, 10.0)
-    record = RegionRecord.first(settings)
+    record = RegionRecord.first(settings.attempts)
     for at, given_event in enumerate(events, start=1):
         for each in concrete(given_event, record):
             record, _ = step(settings, record, each, float(at))
@@ -262,7 +262,7 @@ def test_a_late_event_changes_nothing(events: list[Any], stale: Any):
 
 def test_times_are_averages_of_the_last_ten():
     settings = RegionSettings(MEMBERS, 10.0)
-    record, _ = step(settings, RegionRecord.first(settings), Healthy(), 0.0)
+    record, _ = step(settings, RegionRecord.first(settings.attempts), Healthy(), 0.0)
     assert record.deadline == 10.0
     for number in range(1, 13):
         began = 100.0 * number
