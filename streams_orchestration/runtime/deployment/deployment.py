@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any
 
@@ -33,6 +32,7 @@ from streams_orchestration.runtime.programs.stored_compilation import (
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
 from streams_orchestration.runtime.transport.connections import connect, declare
+from streams_orchestration.runtime.units.controller import begin_again
 from streams_orchestration.runtime.units.host_requirements import stored_requirements
 from streams_orchestration.runtime.units.region_record import RegionRecord
 from streams_orchestration.runtime.units.unit_store import columns_of
@@ -237,57 +237,22 @@ def resume(connection: Connection, application: str, state: str, settings: Setti
     trial = (t.c.application == application, t.c.state == "OPEN")
     connection.execute(update(t).where(*trial).values(until=clock.now() + t.c.within))
     open_units = (u.c.application == application, u.c.state != "COMPLETED")
-    begin_again(connection, application, connection.scalars(select(u.c.name).where(*open_units)).all())
-    _reset_queries_within_an_epoch(connection, application)
+    cause = "it was stopped within an epoch, and a Spark query has no checkpoint of that epoch"
+    resets = dict.fromkeys(_units_of_queries_within_an_epoch(connection, application), cause)
+    begin_again(connection, application, connection.scalars(select(u.c.name).where(*open_units)).all(), resets)
 
 
-def _reset_queries_within_an_epoch(connection: Connection, application: str) -> None:
-    """Mark a unit for a reset if the last commit of one of its dataframe queries is not at an epoch boundary.
+def _units_of_queries_within_an_epoch(connection: Connection, application: str) -> set[str]:
+    """Return the units with a dataframe query whose last commit is not at an epoch boundary.
 
     Spark's checkpoints are stored at boundaries only, so the query cannot continue after such a commit.
 
     Raises:
         OtherVersionError: another version of the product wrote the program of a PE.
     """
-    p, u, c = tables.pe, tables.unit, tables.commit
+    p, c = tables.pe, tables.commit
     last = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.batch == p.c.batch)
     between = select(p.c.unit, p.c.program).join(c, last).where(p.c.application == application, ~c.c.boundary)
-    units = {
+    return {
         row.unit for row in connection.execute(between) if read_program(application, row.program).engine == "dataframe"
     }
-    connection.execute(
-        update(u)
-        .where(u.c.application == application, u.c.name.in_(units), u.c.state == "STARTED")
-        .values(dirty=True, cause="it was stopped within an epoch, and a Spark query has no checkpoint of that epoch")
-    )
-
-
-def begin_again(connection: Connection, application: str, units: Collection[str]) -> None:
-    """Start units after the last commits of their PEs, in a new generation that fences off old processes.
-
-    Their failures are forgotten, and they have all attempts again.
-    """
-    u, p = tables.unit, tables.pe
-    connection.execute(
-        update(u)
-        .where(u.c.application == application, u.c.name.in_(units))
-        .values(
-            state="STARTED",
-            dirty=False,
-            since=clock.now(),
-            timer=None,
-            deadline=None,
-            cause=None,
-            generation=u.c.generation + 1,
-            attempts=0,
-            max_attempts=u.c.configured_attempts,
-            kind="",
-            give_up_at=None,
-            tries=None,
-        )
-    )
-    connection.execute(
-        update(p)
-        .where(p.c.application == application, p.c.unit.in_(units), ~p.c.final)
-        .values(state="WANTED", error=None, permanent=False)
-    )

@@ -22,7 +22,6 @@ from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, open_catalog
 from streams_orchestration.runtime.units.status import HostStatus
-from streams_orchestration.runtime.units.unit_store import count_unclosed
 
 PROBE_SECONDS = 10.0
 """Seconds to find out if a source has more input. After that, the source counts as having more."""
@@ -120,8 +119,7 @@ def reopen(connection: Connection, application: str) -> bool:
         unit = units[name]
         this = (u.c.application == application, u.c.name == name)
         state = "STOPPED" if unit.state == "COMPLETED" else unit.state
-        unclosed = count_unclosed(unit, unit.current_epoch)
-        connection.execute(update(u).where(*this).values(state=state, final_epoch=None, unclosed=unclosed))
+        connection.execute(update(u).where(*this).values(state=state, final_epoch=None))
     a = tables.application
     connection.execute(update(a).where(a.c.name == application, a.c.state == "COMPLETED").values(state="STOPPED"))
     return True

@@ -11,7 +11,7 @@ from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import select, update
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
@@ -24,6 +24,7 @@ from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
 from streams_orchestration.runtime.sinks.retraction import retract
+from streams_orchestration.runtime.units.controller import take_back
 from streams_orchestration.runtime.units.holding import (
     at_cut,
     close_epochs,
@@ -32,9 +33,7 @@ from streams_orchestration.runtime.units.holding import (
     release_units,
 )
 from streams_orchestration.runtime.units.region_machine import LIMIT
-from streams_orchestration.runtime.units.roll_back import roll_back
 from streams_orchestration.runtime.units.trial import is_on_trial
-from streams_orchestration.runtime.units.unit_store import count_unclosed
 
 POLL_SECONDS = 0.5
 
@@ -170,7 +169,7 @@ def roll_back_failed(catalog: Catalog, application: str, units: Collection[str])
     garbage: list[str] = []
     with catalog.write() as connection:
         for unit in UnitRow.all(connection, select(u).where(*failed)):
-            garbage += _roll_back(connection, unit)
+            garbage += take_back(connection, unit)
     retract(catalog, application, garbage)
 
 
@@ -196,29 +195,7 @@ def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -
     with catalog.write() as connection:
         for unit in UnitRow.all(connection, select(u).where(*driven)):
             if not at_cut(connection, application, unit.name):
-                garbage += _roll_back(connection, unit)
+                garbage += take_back(connection, unit)
                 names.add(unit.name)
     retract(catalog, application, garbage)
     return names
-
-
-def _roll_back(connection: Connection, unit: UnitRow) -> list[str]:
-    """Roll a unit back to its cut, in a new generation; return the files that the catalog no longer names.
-
-    Raises:
-        InvariantError: the rollback breaks a rule of the protocol.
-    """
-    u = tables.unit
-    garbage = roll_back(connection, unit, unit.completed_epoch + 1)
-    connection.execute(
-        update(u)
-        .where(u.c.application == unit.application, u.c.name == unit.name)
-        .values(
-            generation=unit.generation + 1, state="STARTED", dirty=False, timer=None, deadline=None, cause=None,
-            trigger_epoch=unit.completed_epoch, current_epoch=unit.completed_epoch + 1, drain_asked=None,
-            unclosed=count_unclosed(unit, unit.completed_epoch + 1),
-            # the tuples after the cut are processed again, and with them the end of the sources
-            final_epoch=unit.final_epoch if unit.final_epoch == unit.completed_epoch else None,
-        )
-    )  # fmt: skip
-    return garbage

@@ -16,7 +16,6 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.deployment.deployment import begin_again
 from streams_orchestration.runtime.errors.errors import MachineError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.machines.placing import arrange, residents
@@ -25,6 +24,7 @@ from streams_orchestration.runtime.redeployment.draining import HeldUnits, drain
 from streams_orchestration.runtime.redeployment.trial_supervision import await_trial
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import read_failed
+from streams_orchestration.runtime.units.controller import begin_again
 from streams_orchestration.runtime.units.status import HostStatus
 
 

@@ -6,21 +6,21 @@ call it at any time, and every call is one transaction. If one of these processe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.errors.invariants import promise
-from streams_orchestration.runtime.units.region_events import Action, Event, ResetFailed, TriggerReset
+from streams_orchestration.runtime.units.region_events import Action, BegunAgain, Event, ResetFailed, TriggerReset
 from streams_orchestration.runtime.units.region_machine import step
 from streams_orchestration.runtime.units.region_record import RegionRecord
 from streams_orchestration.runtime.units.roll_back import roll_back
-from streams_orchestration.runtime.units.unit_facts import INACTIVE, Health, advanced, read_facts
+from streams_orchestration.runtime.units.unit_facts import INACTIVE, Facts, Health, advanced, read_facts
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS, log_event, record_of, settings_of, store
 
 _UNIT = select(tables.unit).where(
@@ -170,16 +170,71 @@ def _reset_in_outage(outage: dict[str, float], now: float) -> dict[str, float]:
 def _changes_of_reset(unit: UnitRow, record: RegionRecord, now: float) -> dict[str, Any]:
     """Return the columns of a unit's row that a reset changes beside the record and the outage.
 
-    `restarts` begins at 1 again if the last reset was at least `STEADY_SECONDS` ago. A final epoch that is not complete
-    is forgotten, since the tuples before it are read again; so is a drain that the trigger operator has requested.
+    `restarts` begins at 1 again if the last reset was at least `STEADY_SECONDS` ago.
     """
     return {
         "generation": unit.generation + 1,
         "reset_count": unit.reset_count + 1,
         "restarts": unit.restarts + 1 if now - (record.resets.at or 0.0) < STEADY_SECONDS else 1,
-        "final_epoch": unit.final_epoch if unit.final_epoch == record.completed else None,
-        "drain_asked": None,
+        **_changes_at_cut(unit, record.completed),
     }
+
+
+def _changes_at_cut(unit: UnitRow, completed: int) -> dict[str, Any]:
+    """Return the columns of a unit's row that change when its PEs go back to the cut of a complete epoch.
+
+    A final epoch that is not complete is forgotten, since the tuples before it are read again; so is a drain that the
+    trigger operator has requested.
+    """
+    return {"final_epoch": unit.final_epoch if unit.final_epoch == completed else None, "drain_asked": None}
+
+
+def begin_again(
+    connection: Connection, application: str, units: Collection[str], resets: Mapping[str, str] | None = None
+) -> None:
+    """Start units after the last commits of their PEs, in a new generation that fences off old processes.
+
+    Their failures are forgotten, and they have all attempts again. A unit continues in the lowest open epoch of its
+    PEs. If a reset was under way, this is a later epoch than the one in its record.
+
+    Args:
+        connection: a connection in a write transaction.
+        application: the name of the application.
+        units: the names of the units.
+        resets: name of a unit -> the reason why it must first be reset, as soon as its hosts run.
+    """
+    u, p = tables.unit, tables.pe
+    rows = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.name.in_(units)))
+    facts = read_facts(connection, rows, {})
+    for unit in rows:
+        epochs = (member.epoch for member in facts[unit.name].members if not member.final)
+        event = BegunAgain(min(epochs, default=unit.current_epoch), cause=(resets or {}).get(unit.name))
+        _begin(connection, unit, facts[unit.name], event)
+    connection.execute(
+        update(p)
+        .where(p.c.application == application, p.c.unit.in_(units), ~p.c.final)
+        .values(state="WANTED", error=None, permanent=False)
+    )
+
+
+def take_back(connection: Connection, unit: UnitRow) -> list[str]:
+    """Roll a unit back to its cut, in a new generation; return the files that the catalog no longer names.
+
+    This counts as no reset, and the resets before still count, since no epoch is complete.
+
+    Raises:
+        InvariantError: the rollback breaks a rule of the protocol.
+    """
+    event = BegunAgain(unit.current_epoch + 1, forgives=False)
+    garbage = roll_back(connection, unit, event.sequence)
+    facts = read_facts(connection, [unit], {})[unit.name]
+    _begin(connection, unit, facts, event, **_changes_at_cut(unit, unit.completed_epoch))
+    return garbage
+
+
+def _begin(connection: Connection, unit: UnitRow, facts: Facts, event: BegunAgain, **changes: Any) -> None:
+    record, _ = step(settings_of(unit, facts), record_of(unit), event, clock.now())
+    store(connection, unit, record, generation=unit.generation + 1, outage=None, **changes)
 
 
 def note_commit(

@@ -75,7 +75,29 @@ class ResetRequested:
     """The kind of the cause; empty if nothing failed."""
 
 
-Event = Healthy | Unhealthy | TimerFired | DrainReported | SourcesEnded | CheckpointDone | ResetDone | ResetRequested
+@dataclass(frozen=True, slots=True)
+class BegunAgain:
+    """Event: every PE of the region continues in a new generation, after a stop or at its cut. Not in IBM Streams."""
+
+    sequence: int
+    """The sequence id of the next drain: the lowest epoch in which a PE continues."""
+    forgives: bool = True
+    """True if the resets before no longer count, as after a complete checkpoint."""
+    cause: str | None = None
+    """The reason why the PEs must first go back to the cut; None if they need not."""
+
+
+Event = (
+    Healthy
+    | Unhealthy
+    | TimerFired
+    | DrainReported
+    | SourcesEnded
+    | CheckpointDone
+    | ResetDone
+    | ResetRequested
+    | BegunAgain
+)
 
 
 @dataclass(frozen=True, slots=True)

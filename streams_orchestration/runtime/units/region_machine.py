@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from streams_orchestration.runtime.units.region_events import (
     Action,
+    BegunAgain,
     CheckpointDone,
     DrainReported,
     Event,
@@ -77,6 +78,8 @@ def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float
                 return _restored(settings, replace(record, done=record.done | {pe}), at)
         case ResetRequested():
             return _requested(settings, record, event, at)
+        case BegunAgain():
+            return _begun_again(settings, record, event, at)
     return Transition(record)
 
 
@@ -110,15 +113,10 @@ def _stored(settings: RegionSettings, record: RegionRecord, at: float) -> Transi
         record,
         completed=record.current,
         current=record.current + 1,
-        attempts=0,
-        max_attempts=settings.attempts,
-        cause=None,
-        kind="",
-        give_up_at=None,
-        tries=record.lately(at),
         drains=record.drains.add(record.current, at, at - record.began),
     )
-    return Transition(_process(settings, complete, at), (Resume(complete.current),))
+    forgiven = complete.forgive(settings.attempts, at)
+    return Transition(_process(settings, forgiven, at), (Resume(complete.current),))
 
 
 def _restored(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
@@ -144,6 +142,12 @@ def _requested(settings: RegionSettings, record: RegionRecord, event: ResetReque
     if event.kind:
         return _reset(settings, record.blame(settings, at, event.cause, event.kind), at)
     return _reset(settings, replace(record, cause=event.cause), at)
+
+
+def _begun_again(settings: RegionSettings, record: RegionRecord, event: BegunAgain, at: float) -> Transition:
+    known = record.forgive(settings.attempts, at) if event.forgives else record.without_cause()
+    begun = replace(known.enter("STARTED", at), current=max(record.current, event.sequence))
+    return Transition(replace(begun, dirty=event.cause is not None, cause=event.cause))
 
 
 def _reset(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:

@@ -176,6 +176,20 @@ class RegionRecord:
         """Return the counts of `LATELY` that a checkpoint keeps if it is complete at this time."""
         return tuple(each for each in self.tries if each.kind.startswith(LATELY) and at - each.since < LATELY_SECONDS)
 
+    def forgive(self, attempts: int, at: float) -> RegionRecord:
+        """Return the record with all attempts, and without a cause; of the counts, those of `LATELY` stay for a while.
+
+        Args:
+            attempts: the configured number of attempts.
+            at: unix seconds.
+        """
+        forgiven = replace(self, attempts=0, max_attempts=attempts, tries=self.lately(at))
+        return forgiven.without_cause()
+
+    def without_cause(self) -> RegionRecord:
+        """Return the record without a cause and its time limit; the resets before still count."""
+        return replace(self, cause=None, kind="", give_up_at=None)
+
     def allow(self, settings: RegionSettings, at: float) -> RegionRecord:
         """Return the record with new attempts, new time for an outside cause, and no counted resets by kind (B3)."""
         return replace(

@@ -32,7 +32,8 @@ _LOG = insert(_e)
 _FORGET = delete(_e).where(*_its_events, _e.c.number <= bindparam("oldest"))
 
 
-def _count(application: Any, unit: Any, epoch: Any) -> ScalarSelect[int]:
+def count_unclosed(application: Any, unit: Any, epoch: Any) -> ScalarSelect[int]:
+    """Return the query that counts the PEs of a unit which have not closed an epoch; arguments may be parameters."""
     members = (_p.c.application == application, _p.c.unit == unit)
     return select(func.count()).select_from(_p).where(*members, _p.c.epoch <= epoch).scalar_subquery()
 
@@ -40,7 +41,7 @@ def _count(application: Any, unit: Any, epoch: Any) -> ScalarSelect[int]:
 _STORE = (
     update(_u)
     .where(_u.c.application == bindparam("of"), _u.c.name == bindparam("by"))
-    .values(unclosed=_count(bindparam("of"), bindparam("by"), bindparam("closing")))
+    .values(unclosed=count_unclosed(bindparam("of"), bindparam("by"), bindparam("closing")))
 )
 
 
@@ -112,11 +113,6 @@ def columns_of(record: RegionRecord) -> dict[str, Any]:
         "drains": [record.drains.sequence, record.drains.at, list(record.drains.seconds)],
         "resets": [record.resets.sequence, record.resets.at, list(record.resets.seconds)],
     }
-
-
-def count_unclosed(unit: UnitRow, epoch: int) -> ScalarSelect[int]:
-    """Return the query that counts the PEs of a unit which have not closed an epoch."""
-    return _count(unit.application, unit.name, epoch)
 
 
 def log_event(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation, PlannedCompilation
@@ -17,6 +17,7 @@ from streams_orchestration.compiler.query_columns import ColumnOrigin, OperatorC
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel_application
+from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis
 from streams_orchestration.runtime.engine.spark.frames import analysis
 from streams_orchestration.runtime.errors.errors import (
@@ -32,6 +33,7 @@ from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.redeployment.redeploying import PlanChange
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
+from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import (
     expected_totals,
@@ -43,6 +45,7 @@ from streams_orchestration_tests.runtime.applications import (
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.locked import deploy
+from streams_orchestration_tests.runtime.running import FakeHosts
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -118,6 +121,26 @@ def test_deploying_again_goes_on_where_it_stood(home: Home, file: Path):
     again = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
     (pe,) = read_status(home, "app").pes
     assert (pe.batch, pe.state, pe.generation) == (0, "WANTED", 2)
+    again.run()
+    assert published(again.published("Out")) == expected_totals(rows(COUNT))
+
+
+@pytest.mark.parametrize("fails_again", [False, True])
+def test_an_application_that_is_stopped_during_a_reset_continues_from_the_cut(
+    home: Home, file: Path, hosts: FakeHosts, *, fails_again: bool
+):
+    """Its PEs are at the cut, in an epoch that is later than the one in the record of the region."""
+    local = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
+    local.step(local.programs[0])
+    reset_unit(home, "app", "region-0", force=True)
+    if fails_again:
+        with local.catalog.write() as connection:
+            connection.execute(update(tables.pe).values(state="FAILED", error="boom"))
+        observe(local.catalog, "app")
+    (unit,) = read_status(home, "app").units
+    assert (unit.state, unit.open_epoch > unit.current_epoch) == ("UNHEALTHY" if fails_again else "RESETTING", True)
+    cancel_application(Catalog(home), "app", 0.0)
+    again = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
     again.run()
     assert published(again.published("Out")) == expected_totals(rows(COUNT))
 

@@ -14,7 +14,8 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, kind_of_disk
+from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, kind_of_disk, read_failed
+from streams_orchestration.runtime.units.controller import begin_again
 from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
 from streams_orchestration.runtime.units.region_record import LATELY
 from streams_orchestration.runtime.units.watch import observe
@@ -123,6 +124,14 @@ def test_a_host_that_failed_on_every_machine_returns_to_the_one_where_that_was_r
     control.launch_hosts(place.catalog, place.name)
     reset_unit(place.home, place.name, break_down(place, 2 * MOVE_AFTER, "south", {"north": MOVE_AFTER}).unit)
     assert (place.host.state, place.host.machine) == ("STARTING", "north")
+
+
+def test_a_host_that_is_moved_or_started_again_has_failed_on_the_same_machines(place: Place):
+    control.launch_hosts(place.catalog, place.name)
+    break_down(place, MOVE_AFTER)
+    with place.catalog.write() as connection:
+        begin_again(connection, place.name, ["region-0"])
+        assert read_failed(connection, place.name, ["north", "south"])[0] == {"north": MOVE_AFTER, "south": 0}
 
 
 def test_a_host_that_ends_for_files_leaves_its_machine_however_often_it_failed_on_the_other(place: Place):

@@ -11,6 +11,7 @@ from sqlalchemy import select, update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.redeployment import draining
 from streams_orchestration.runtime.redeployment.state_migration import Carried, Carrier
@@ -136,3 +137,30 @@ def test_an_end_of_the_sources_behind_the_cut_is_forgotten_with_the_tuples_befor
     draining.close_epochs(local.catalog, local.name, [first.unit])
     local.run()
     assert published(local.published("Out")) == sorted(rows(COUNT))
+
+
+def test_a_unit_that_is_taken_back_has_no_cause_but_still_counts_its_resets(tmp_path: Path):
+    """No epoch is complete, so the attempts are not given back; the reset of a later cause begins an outage of its own.
+
+    The open epoch gets a number that was never used, as in a reset.
+    """
+    local = LocalApplication(Home(tmp_path / "home"), two_regions(tmp_path, fusion="legacy"), source_limit=4)
+    u, name = tables.unit, local.programs[0].unit
+    local.step(local.programs[0])
+    given_up = {"state": "MAXIMUM_RESET_ATTEMPTS_REACHED", "since": 1.0, "cause": "no answer", "kind": "service"}
+    counted = {"attempts": 5, "max_attempts": 5, "tries": [["service", 5, 1.0]]}
+    with local.catalog.write() as connection:
+        of_unit = update(u).where(u.c.name == name)
+        connection.execute(
+            of_unit.values(**given_up, **counted, give_up_at=2.0, outage={"failed": 1.0, "detected": 1.0})
+        )
+        before = UnitRow.one(connection, select(u).where(u.c.name == name))
+    draining.roll_back_failed(local.catalog, local.name, [name])
+    with local.catalog.read() as connection:
+        after = UnitRow.one(connection, select(u).where(u.c.name == name))
+        epochs = set(connection.scalars(select(tables.pe.c.epoch).where(tables.pe.c.unit == name)))
+    assert (after.state, after.generation) == ("STARTED", before.generation + 1)
+    assert (after.cause, after.kind, after.give_up_at, after.outage) == (None, "", None, None)
+    assert {column: getattr(after, column) for column in counted} == counted
+    assert after.since > given_up["since"]
+    assert {after.current_epoch} == epochs == {before.current_epoch + 1}

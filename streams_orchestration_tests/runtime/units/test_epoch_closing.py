@@ -41,7 +41,7 @@ def waiting_for(local: LocalApplication) -> tuple[dict[str, int], dict[str, int 
     with local.catalog.read() as connection:
         units = connection.execute(select(tables.unit)).all()
         counted = {
-            unit.name: connection.scalar(select(count_unclosed(unit, unit.current_epoch)))  # pyright: ignore
+            unit.name: connection.scalar(select(count_unclosed(local.name, unit.name, unit.current_epoch)))
             for unit in units
         }
     return {unit.name: unit.unclosed for unit in units}, counted

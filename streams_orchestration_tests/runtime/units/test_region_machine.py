@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.compiler.stage_results import RestartPolicy
 from streams_orchestration.runtime.units.region_events import (
+    BegunAgain,
     CheckpointDone,
     DrainReported,
     Event,
@@ -117,6 +118,7 @@ EVENTS = st.one_of(
     st.builds(ResetDone, st.sampled_from([1, 2]), small, small),
     st.builds(DrainReported, small),
     st.builds(TimerFired, st.sampled_from(["period", "drain", "reset"]), small),
+    st.builds(BegunAgain, small, st.booleans(), st.sampled_from([None, "it was stopped within an epoch"])),
     st.sampled_from(["the timer", "every report"]),
 )
 
@@ -130,7 +132,11 @@ def test_promises(events: list[Any], period: float | None, attempts: int):
         for each in concrete(given_event, record):
             before = record
             record, actions = step(settings, before, each, float(at))
-            check(settings, before, record, actions, each, used)
+            if isinstance(each, BegunAgain):
+                check_beginning(settings, before, record, each)
+                used.discard(record.current)  # the PEs close the epoch that they were in
+            else:
+                check(settings, before, record, actions, each, used)
             check_counts(settings, before, record, actions, at)
 
 
@@ -177,6 +183,15 @@ def check(
     assert after.number >= before.number
     assert len(after.drains.seconds) <= 10
     assert len(after.resets.seconds) <= 10
+
+
+def check_beginning(settings: RegionSettings, before: RegionRecord, after: RegionRecord, each: BegunAgain) -> None:
+    assert (after.state, after.timer, after.deadline) == ("STARTED", None, None)
+    assert (after.current, after.completed) == (max(before.current, each.sequence), before.completed)
+    assert (after.dirty, after.cause) == (each.cause is not None, each.cause)
+    assert (after.kind, after.give_up_at) == ("", None), "the limits of the cause before"
+    kept = (0, settings.attempts) if each.forgives else (before.attempts, before.max_attempts)
+    assert (after.attempts, after.max_attempts) == kept
 
 
 def check_counts(settings: RegionSettings, before: RegionRecord, after: RegionRecord, actions: tuple, at: int) -> None:
