@@ -238,6 +238,10 @@ class PeRow(CatalogRow):
     committed_at: float | None
 
 
+KEPT_BY_COMMIT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds", "committed_at")
+"""The columns of a PE's row that its commit keeps, so that a reset to the batch restores them."""
+
+
 @dataclass(frozen=True, slots=True)
 class CommitRow(CatalogRow):
     """A commit of a PE."""

@@ -12,7 +12,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
-from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.rows import KEPT_BY_COMMIT, UnitRow
 from streams_orchestration.runtime.catalog.states import PeState, UnitState
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import StaleGenerationError, StreamsRuntimeError, explained
@@ -43,8 +43,6 @@ _STANDING = (
     .outerjoin(_m, (_m.c.application == _p.c.application) & (_m.c.pe == _p.c.id))
     .where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
 )
-_KEPT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds", "committed_at")
-"""The columns of a PE's row that a reset to the batch restores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +127,7 @@ def commit_batch(
         closes = row.region is not None and plan.boundary and plan.epoch == row.current_epoch
         with catalog.together(connection):
             _insert_outputs(connection, program, plan, results, key, now)
-            kept = {name: progress[name] for name in _KEPT}
+            kept = {name: progress[name] for name in KEPT_BY_COMMIT}
             if any(result.bounds for result in results):
                 progress["bounds"] = _bounds(row, plan, results)
             epoch = {"epoch": plan.epoch, "generation": plan.generation, "boundary": plan.boundary}

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from streams_orchestration.compiler.deployment_plan import HostRequirements
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.rows import PeRow
+from streams_orchestration.runtime.catalog.rows import KEPT_BY_COMMIT, PeRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.units.host_requirements import stored_requirements
@@ -43,10 +43,9 @@ def insert_cut(connection: Connection, application: str, unit: str, epoch: int, 
     """
     p = tables.pe
     pes = PeRow.all(connection, select(p).where(p.c.application == application, p.c.unit == unit))
-    kept = ("batch", "exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds")
     for pe in pes:
-        values = {name: getattr(pe, name) for name in kept} | {"committed_at": pe.committed_at or clock.now()}
-        key = {"application": application, "pe": pe.id}
+        values = {name: getattr(pe, name) for name in KEPT_BY_COMMIT} | {"committed_at": pe.committed_at or clock.now()}
+        key = {"application": application, "pe": pe.id, "batch": pe.batch}
         connection.execute(
             insert(tables.commit).values(**key, **values, generation=generation, epoch=epoch, boundary=True)
         )

@@ -13,13 +13,11 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.cuts import after_cut, members
 from streams_orchestration.runtime.catalog.reading import CatalogRow
-from streams_orchestration.runtime.catalog.rows import CommitRow, StoredPosition, UnitRow
+from streams_orchestration.runtime.catalog.rows import KEPT_BY_COMMIT, CommitRow, StoredPosition, UnitRow
 from streams_orchestration.runtime.errors.invariants import promise
 from streams_orchestration.runtime.sinks.retraction import mark_retracted
 from streams_orchestration.runtime.tasks.stored_states import drop_states_after
 
-_KEPT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds", "committed_at")
-"""The columns that a PE's row takes over from its commit."""
 _p = tables.pe
 _PE = update(_p).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
 
@@ -86,7 +84,7 @@ def _at_cut(pe: _Member, cut: CommitRow | None, completed: int, epoch: int) -> d
         values |= {"batch": -1, "exhausted": False, "final": False, "position": pe.initial, "committed_at": None}
         values |= {"rows_in": 0, "rows_out": 0, "busy_seconds": 0.0}
     else:
-        values |= {name: getattr(cut, name) for name in _KEPT} | {"batch": cut.batch}
+        values |= {name: getattr(cut, name) for name in KEPT_BY_COMMIT} | {"batch": cut.batch}
         if cut.final:
             values |= {"state": "COMPLETED", "epoch": pe.epoch}
     # numbers of segments are never used twice: a reader of retracted segments continues behind them
