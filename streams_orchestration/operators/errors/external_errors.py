@@ -10,12 +10,9 @@ from typing import Any
 
 from streams_orchestration.operators.errors.errors import DataError, OutsideError, RefusedError
 
-_ERRNOS = frozenset(
-    (
-        *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE, errno.ENODEV),
-        *(errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT),
-    )
-)
+DISK_ERRNOS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE, errno.ENODEV))
+"""System error numbers about disks and mounts."""
+_ERRNOS = DISK_ERRNOS | {errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT}
 """System error numbers about disks, mounts and networks."""
 REFUSED_BY_SYSTEM = frozenset(
     (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 from typing import NamedTuple
 
-from streams_orchestration.operators.errors.external_errors import chain, is_outside
+from streams_orchestration.operators.errors.external_errors import DISK_ERRNOS, chain, is_outside
 from streams_orchestration.runtime.storage.store import StoreError
-
-_ERRNOS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE, errno.ENODEV))
-"""System error numbers about disks and mounts."""
 
 
 class FileFailure(NamedTuple):
@@ -26,7 +22,7 @@ def is_of_disk(error: BaseException) -> bool:
     An error of the application, or of a storage (`StoreError`), does not count.
     """
     causes = (each for each in chain(error) if isinstance(each, OSError) and not isinstance(each, StoreError))
-    return is_outside(error) and any(each.errno in _ERRNOS for each in causes)
+    return is_outside(error) and any(each.errno in DISK_ERRNOS for each in causes)
 
 
 def is_of_files(error: BaseException) -> bool:
