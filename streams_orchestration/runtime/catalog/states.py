@@ -39,6 +39,16 @@ EventKind = Literal[
 ]
 
 
+def state_in_effect(wanted: str, state: ApplicationState) -> ApplicationState:
+    """Return the state of an application: stopped if it is neither complete nor wanted to run, even if its row lags.
+
+    Args:
+        wanted: the column `wanted` of its row.
+        state: the column `state`.
+    """
+    return state if wanted == "RUNNING" or state == "COMPLETED" else "STOPPED"
+
+
 def visible_epoch(completed: int, shown: int | None) -> int:
     """Return the last epoch whose results are visible outside of the application.
 

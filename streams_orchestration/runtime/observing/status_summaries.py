@@ -12,6 +12,7 @@ from streams_orchestration import world
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.states import state_in_effect
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.observing.reading import status_in
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -85,7 +86,7 @@ def read_summaries(catalog: Catalog) -> dict[str, StatusSummary]:
             units.setdefault(row.application, []).append(row)
     return {
         row.name: StatusSummary(
-            row.state if row.wanted == "RUNNING" or row.state == "COMPLETED" else "STOPPED",
+            state_in_effect(row.wanted, row.state),
             row.life,
             tuple((unit.name, _condition(unit), unit.generation, unit.reset_count) for unit in units.get(row.name, ())),
             tuple(

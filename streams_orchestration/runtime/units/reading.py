@@ -20,7 +20,7 @@ from streams_orchestration.runtime.catalog.rows import (
     UnitEventRow,
     UnitRow,
 )
-from streams_orchestration.runtime.catalog.states import ApplicationState
+from streams_orchestration.runtime.catalog.states import state_in_effect
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.programs.spread import LevelSpread
@@ -82,12 +82,7 @@ def has_application_ended(catalog: Catalog, application: str) -> bool:
     """Return True if an application is complete, or stopped, or not known; cheaper than `read_units`."""
     with catalog.read() as connection:
         row = connection.execute(_WANTED, {"of": application}).one_or_none()
-    return row is None or _state(row.wanted, row.state) in ("COMPLETED", "STOPPED")
-
-
-def _state(wanted: str, state: ApplicationState) -> ApplicationState:
-    """Return the state of an application: stopped if it is neither complete nor wanted to run, even if its row lags."""
-    return state if wanted == "RUNNING" or state == "COMPLETED" else "STOPPED"
+    return row is None or state_in_effect(row.wanted, row.state) in ("COMPLETED", "STOPPED")
 
 
 def read_units(catalog: Catalog, application: str) -> UnitsStatus:
@@ -110,7 +105,7 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
         NotDeployedError: the catalog does not know the application.
     """
     row, now = application_row(connection, home, application), clock.now()
-    state = _state(row.wanted, row.state)
+    state = state_in_effect(row.wanted, row.state)
     of = {"of": application}
     units = UnitRow.all(connection, _UNITS, of)
     events: dict[str, list[UnitEvent]] = defaultdict(list)
