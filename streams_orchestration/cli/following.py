@@ -80,7 +80,7 @@ class Follower:
             self._collect(status)
             if status.state == "COMPLETED" or status.taken_at is not None:
                 self._record_all(status)
-            if status.state in ("COMPLETED", "STOPPED"):
+            if status.state in api.ENDED:
                 return status
             self._reset_failed(status, now)
             if self.pause(POLL_SECONDS):

@@ -228,7 +228,7 @@ def run_in_foreground(
     except ResetsExhaustedError:
         stop()  # its hosts hold the code that failed: what runs next must be a new process
         raise
-    return status if status.state in ("COMPLETED", "STOPPED") else stop()
+    return status if status.state in api.ENDED else stop()
 
 
 def _wait_for(job: Callable[[], None], meanwhile: Callable[[], object] = lambda: None) -> None:

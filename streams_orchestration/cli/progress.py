@@ -17,7 +17,6 @@ RATE_WINDOW_SECONDS = 5.0
 LISTED_PES = 6
 """The most PEs that a line of plain text lists; if there are more, it only counts their states."""
 
-ENDED = ("COMPLETED", "STOPPED")
 STYLES = {
     "RUNNING": "green",
     "PROCESSING": "green",
@@ -156,9 +155,9 @@ def _has_epochs(unit: api.UnitStatus) -> bool:
 
 def _age(status: api.ApplicationStatus, now: float) -> str:
     ended = [pe.committed_at for pe in status.pes if pe.committed_at is not None]
-    end = max(ended, default=now) if status.state in ENDED else now
+    end = max(ended, default=now) if status.state in api.ENDED else now
     age = duration(end - status.deployed_at)
-    return f"after {age}" if status.state in ENDED else f"deployed {age} ago"
+    return f"after {age}" if status.state in api.ENDED else f"deployed {age} ago"
 
 
 def styled_state(state: str) -> Text:

@@ -42,7 +42,7 @@ def watermark(application: str, sink: str, at_least: float | None, within: float
             return _refused(status, f"{sink} is not a sink of {application}{nearest(sink, names)}")
         if at_least is None or found.is_complete or (found.complete_until or float("-inf")) >= at_least:
             return answer(partial(_document, status, found), f"{sink} is {_text(found)}")
-        if status.state in ("STOPPED", "COMPLETED"):
+        if status.state in api.ENDED:
             return _refused(status, f"{application} is {status.state}, and {sink} is {_short(found, at_least)}")
         if within is not None and time.monotonic() - began >= within:
             return _refused(status, f"{sink} is {_short(found, at_least)}, after {within:g} s")

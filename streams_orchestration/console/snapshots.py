@@ -10,8 +10,6 @@ from streams_orchestration.operators.contract.metrics import LAG_SECONDS
 from streams_orchestration.runtime import api
 
 Document = dict[str, Any]
-ENDED = ("COMPLETED", "STOPPED")
-"""States of applications and units in which their hosts need not work."""
 _OF_PE = (
     *("id", "unit", "host", "generation", "batch", "epoch", "rows_in", "rows_out", "committed_at", "error"),
     "failed_times",
@@ -91,9 +89,9 @@ def _problems(status: api.ApplicationStatus, now: float) -> dict[int, str]:
 
     The result is empty if the application has ended.
     """
-    if status.state in ENDED:
+    if status.state in api.ENDED:
         return {}
-    ended = {pe for unit in status.units if unit.state in ENDED for pe in unit.pes}
+    ended = {pe for unit in status.units if unit.state in api.ENDED for pe in unit.pes}
     dead = {host.id: reason for host in status.hosts if (reason := api.explain_host_failure(host, now))}
     return {
         pe.id: dead[pe.host] if pe.host in dead else api.explain_pe_failure(pe.id, pe.error)

@@ -33,8 +33,6 @@ _WHY_NOT_UP = {
     "DOWN": "its agent has ended; start it again, or give the machine up with `streams machines remove {name}`",
     "DRAINING": "it is drained; `streams machines resume {name}` lets it take hosts again",
 }
-ENDED = ("COMPLETED", "STOPPED")
-"""States of an application in which its units need not work."""
 FAILED = "failed"
 """Outcome of a check that fails."""
 LATE_PERIODS, LATE_SECONDS = 10, 60.0
@@ -80,9 +78,9 @@ def evaluate_checks(
     broken = tuple(
         f"{unit.name} is {status.state_of_unit(unit)}{_with_cause(unit)}"
         for unit in status.units
-        if status.state not in ENDED and (unit.broken or status.state_of_unit(unit) == api.LOST)
+        if status.state not in api.ENDED and (unit.broken or status.state_of_unit(unit) == api.LOST)
     )
-    note = f"{status.application} is {status.state}" if status.state in ENDED else ""
+    note = f"{status.application} is {status.state}" if status.state in api.ENDED else ""
     lost = tuple(
         f"{unit.lost}. {api.LOST_REMEDY}"
         for unit in status.units
@@ -94,12 +92,12 @@ def evaluate_checks(
     looping = tuple(
         f"{unit.name} was {recent}"
         for unit in status.units
-        if status.state not in ENDED and (recent := api.find_recent_resets(unit, now)) is not None
+        if status.state not in api.ENDED and (recent := api.find_recent_resets(unit, now)) is not None
     )
     missing = tuple(
         f"{machine.name} is {machine.state}: {_WHY_NOT_UP[machine.state].format(name=machine.name)}"
         for machine in machines
-        if status.state not in ENDED and machine.state in _WHY_NOT_UP
+        if status.state not in api.ENDED and machine.state in _WHY_NOT_UP
     )
     away = tuple(problem for host in status.hosts if (problem := host.storage_problem(now)) is not None)
     nowhere = tuple(f"host {host.id} waits: {host.error}" for host in status.hosts if host.state == "WAITING")
@@ -133,7 +131,7 @@ def _promised(status: api.ApplicationStatus) -> Iterator[tuple[api.SinkStatus, f
 
     Without a watermark that time is the deployment. A sink whose streams have ended is complete.
     """
-    for sink in () if status.state in ENDED else status.sinks:
+    for sink in () if status.state in api.ENDED else status.sinks:
         if sink.complete_within is not None and not sink.is_complete:
             yield sink, status.deployed_at if sink.complete_until is None else sink.complete_until, sink.complete_within
 

@@ -43,7 +43,6 @@ SENSOR_GRACE_SECONDS = 0.5
 """Seconds for which the op leaves a failed unit to the sensor before it resets the unit itself."""
 POLL_SECONDS = 0.5
 STOP_TIMEOUT_SECONDS = 60.0
-ENDED = ("COMPLETED", "STOPPED")
 
 
 class DeployApplication(dg.Config):
@@ -271,7 +270,7 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
     """
     known, until = dict[str, api.KnownFailure](), time.monotonic() + timeout
     catalog = api.open_catalog(home, application)
-    while (status := api.observe_status(catalog, application)).state not in ENDED:
+    while (status := api.observe_status(catalog, application)).state not in api.ENDED:
         decisions = api.decide_resets(status, api.now(), known, patience=SENSOR_GRACE_SECONDS)
         known = decisions.known
         for request in decisions.resets:

@@ -142,7 +142,7 @@ def _past(home: api.Home, application: str, config: ResetUnit) -> str | None:
     if config.life is not None and status.life != config.life:
         return f"{application} was deployed again meanwhile"
     unit = next((each for each in status.units if each.name == config.unit), None)
-    if status.state in ("COMPLETED", "STOPPED"):
+    if status.state in api.ENDED:
         return f"{application} is {status.state}"
     if unit is not None and unit.works and unit.generation > config.generation + 1:
         return f"{unit.name} was reset again meanwhile, and works in generation {unit.generation}"

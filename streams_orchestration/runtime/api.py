@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.catalog.catalog import Catalog
     from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS, SETTLE_SECONDS
     from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
+    from streams_orchestration.runtime.catalog.states import ENDED
     from streams_orchestration.runtime.catalog.upgrading import upgrade_catalog, upgrade_older_catalog
     from streams_orchestration.runtime.catalog.versions import find_product_revision, is_upgradable_revision
     from streams_orchestration.runtime.clocks.clock import now

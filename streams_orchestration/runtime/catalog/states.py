@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-ApplicationState = Literal["RUNNING", "WAITING", "COMPLETED", "STOPPED", "FAILED"]
+ApplicationState = Literal["RUNNING", "WAITING", "COMPLETED", "STOPPED"]
 """State of an application. It is shown as WAITING while one of its hosts is WAITING; the catalog then holds RUNNING."""
 HostState = Literal["WAITING", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 """State of a host. It is WAITING while no machine takes it."""
@@ -20,7 +20,10 @@ RegionState = Literal[
     "MAXIMUM_RESET_ATTEMPTS_REACHED",
 ]
 """States of a region (B1). State is part of every commit, so there is no CHECKPOINT_PENDING."""
-UnitState = RegionState | Literal["COMPLETED", "STOPPED", "FAILED"]
+UnitState = RegionState | Literal["COMPLETED", "STOPPED"]
+ENDED = ("COMPLETED", "STOPPED")
+"""States of an application, a unit, a host or a PE that is not to work; the state machine of such a unit does nothing.
+"""
 Timer = Literal["period", "drain", "reset"]
 """Kinds of a unit's deadline: a period's end, or the timeout of a drain or of a reset."""
 TrialState = Literal["OPEN", "PASSED", "REVERTED"]

@@ -14,6 +14,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow
+from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.deployment.host_relocation import leave_machines
@@ -31,7 +32,6 @@ from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.reading import open_catalog, read_units
 from streams_orchestration.runtime.units.region_events import Event, ResetRequested, TimerFired
 from streams_orchestration.runtime.units.region_machine import LIMIT
-from streams_orchestration.runtime.units.unit_facts import INACTIVE
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import observe
 
@@ -125,7 +125,7 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
     """
     with catalog.write_unit(application, unit) as connection:
         row = unit_row(connection, application, unit)
-        if row.state in INACTIVE or (generation is not None and row.generation > generation):
+        if row.state in ENDED or (generation is not None and row.generation > generation):
             return
         now = clock.now()
         mark_taken_up(connection, application, [unit])

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import HostRow, LineageRunRow, UnitRow
-from streams_orchestration.runtime.catalog.states import ApplicationState
+from streams_orchestration.runtime.catalog.states import ENDED, ApplicationState
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.lineage.progress import RunMoment, Sent
 from streams_orchestration.runtime.storage.home import Home
@@ -19,7 +19,7 @@ from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.reading import units_status
 from streams_orchestration.runtime.units.status import HostStatus
 
-BROKEN = ("UNHEALTHY", "RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED", "FAILED")
+BROKEN = ("UNHEALTHY", "RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED")
 """States of a unit that needs a reset, or is being reset."""
 
 
@@ -75,7 +75,7 @@ def read_view(connection: Connection, home: Home, application: str, *, last: boo
     run = LineageRunRow.one_or_none(connection, select(r).where(r.c.application == application))
     rows = connection.execute(select(s.c.operator, s.c.rows).where(s.c.application == application)).all()
     now = clock.now()
-    working = [host for host in hosts if host.state not in ("COMPLETED", "STOPPED")]
+    working = [host for host in hosts if host.state not in ENDED]
     live = [each.id for each in working if each.state in ("STARTING", "RUNNING") and HostStatus.of(each, now).alive]
     broken = any(unit.state in BROKEN or (unit.state == "STARTED" and unit.dirty) for unit in units)
     moment = RunMoment(

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.errors.invariants import promise
@@ -20,7 +21,7 @@ from streams_orchestration.runtime.units.region_events import Action, BegunAgain
 from streams_orchestration.runtime.units.region_machine import step
 from streams_orchestration.runtime.units.region_record import RegionRecord
 from streams_orchestration.runtime.units.roll_back import roll_back
-from streams_orchestration.runtime.units.unit_facts import INACTIVE, Facts, Health, advanced, read_facts
+from streams_orchestration.runtime.units.unit_facts import Facts, Health, advanced, read_facts
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS, log_event, record_of, settings_of, store
 
 _UNIT = select(tables.unit).where(
@@ -48,7 +49,7 @@ def units_with_news(
     connection: Connection, units: Iterable[UnitRow], health: Mapping[str, Health], now: float
 ) -> list[str]:
     """Return the names of the units that `advance` would change, without changing anything; ended ones are left out."""
-    open_units = {unit.name: unit for unit in units if unit.state not in INACTIVE}
+    open_units = {unit.name: unit for unit in units if unit.state not in ENDED}
     names: list[str] = []
     for name, facts in read_facts(connection, open_units.values(), health).items():
         unit = open_units[name]
@@ -108,7 +109,7 @@ def advance(
         InvariantError: the epoch that would be completed or repeated breaks a rule of the recovery protocol.
     """
     unit = unit_row(connection, application, name)
-    if unit.state in INACTIVE:
+    if unit.state in ENDED:
         return []
     before = record_of(unit)
     facts = read_facts(connection, [unit], {} if health is None else {name: health})[name]

@@ -16,11 +16,11 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import ConnectionRow, StateRow, StoredPosition, UnitEventRow, UnitRow
+from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.storage.home import Home, data_of
 from streams_orchestration.runtime.storage.store import Store, StoreError
 from streams_orchestration.runtime.units.reading import open_catalog, read_units
-from streams_orchestration.runtime.units.unit_facts import INACTIVE
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
 
 MOST_FILES = 4096
@@ -37,7 +37,7 @@ _MEMBERS = (
     select(_p.c.id, _p.c.unit, _p.c.initial, _c.c.batch, _c.c.position)
     .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
     .outerjoin(_c, _closes & _c.c.boundary)
-    .where(_p.c.application == bindparam("of"), _u.c.state.not_in(INACTIVE))
+    .where(_p.c.application == bindparam("of"), _u.c.state.not_in(ENDED))
     .order_by(_p.c.id)
 )
 _STATES = select(_t).where(_t.c.application == bindparam("of")).order_by(_t.c.batch)

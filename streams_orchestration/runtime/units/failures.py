@@ -13,7 +13,7 @@ from streams_orchestration.compiler.brief import plural
 from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.catalog.states import PeState
+from streams_orchestration.runtime.catalog.states import ENDED, PeState
 from streams_orchestration.runtime.errors.errors import HostLaunchError, NothingFailedError
 from streams_orchestration.runtime.settings.limits import (
     AGENT_LIMIT,
@@ -26,7 +26,7 @@ from streams_orchestration.runtime.units.broken_disks import kind_of_end
 from streams_orchestration.runtime.units.clock_set_back import unit_changes
 from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log
-from streams_orchestration.runtime.units.unit_facts import INACTIVE, FailureCause, Health
+from streams_orchestration.runtime.units.unit_facts import FailureCause, Health
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS
 
@@ -153,9 +153,9 @@ def find_failures(status: UnitsStatus, now: float) -> tuple[UnitFailure, ...]:
         status: the status of the application as read from the catalog.
         now: unix seconds.
     """
-    if status.state in ("COMPLETED", "STOPPED"):
+    if status.state in ENDED:
         return ()
-    judged = (_failure(status, unit, now) for unit in status.units if unit.state not in ("COMPLETED", "STOPPED"))
+    judged = (_failure(status, unit, now) for unit in status.units if unit.state not in ENDED)
     return tuple(failure for failure in judged if failure is not None)
 
 
@@ -308,7 +308,7 @@ def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
         health: the health of its hosts and PEs; None if it is not known.
         now: unix seconds.
     """
-    if unit.state in INACTIVE:
+    if unit.state in ENDED:
         return False
     late = unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline
     waits = (unit.state == "UNHEALTHY" or unit.dirty) and unit.asked != unit.generation
@@ -335,7 +335,7 @@ def explain_host_failure(host: HostStatus, now: float) -> str | None:
     if host.state == "STOPPED" and host.launched_at and host.pid is None:
         waited = now - host.launched_at
         return f"the new host {host.id} was not started in {waited:.0f} s" if waited > ENTERED_LIMIT else None
-    if host.state in ("COMPLETED", "STOPPED", "WAITING"):
+    if host.state in (*ENDED, "WAITING"):
         return None
     if host.state == "FAILED":
         return f"host {host.id} failed: {host.error}"

@@ -10,6 +10,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
 from streams_orchestration.runtime.units.watch import observe
@@ -133,6 +134,6 @@ def at_cut(connection: Connection, application: str, unit: str) -> bool:
     """
     this = {"of": application, "by": unit}
     row = UnitRow.one(connection, _UNIT, this)
-    if row.state not in ("PROCESSING", "STARTED", "COMPLETED", "STOPPED"):
+    if row.state not in ("PROCESSING", "STARTED", *ENDED):
         return False
     return connection.execute(_OPEN_PES, this | {"closed": row.completed_epoch}).first() is None

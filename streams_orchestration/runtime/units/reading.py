@@ -20,7 +20,7 @@ from streams_orchestration.runtime.catalog.rows import (
     UnitEventRow,
     UnitRow,
 )
-from streams_orchestration.runtime.catalog.states import state_in_effect
+from streams_orchestration.runtime.catalog.states import ENDED, state_in_effect
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.programs.spread import LevelSpread
@@ -82,7 +82,7 @@ def has_application_ended(catalog: Catalog, application: str) -> bool:
     """Return True if an application is complete, or stopped, or not known; cheaper than `read_units`."""
     with catalog.read() as connection:
         row = connection.execute(_WANTED, {"of": application}).one_or_none()
-    return row is None or state_in_effect(row.wanted, row.state) in ("COMPLETED", "STOPPED")
+    return row is None or state_in_effect(row.wanted, row.state) in ENDED
 
 
 def read_units(catalog: Catalog, application: str) -> UnitsStatus:

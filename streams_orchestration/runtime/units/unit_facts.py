@@ -25,9 +25,6 @@ from streams_orchestration.runtime.units.region_events import (
 from streams_orchestration.runtime.units.region_machine import WORKING, step
 from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
 
-INACTIVE = ("COMPLETED", "STOPPED", "FAILED")
-"""States of a unit in which its state machine does nothing."""
-
 
 @dataclass(frozen=True, slots=True)
 class UnitMember:

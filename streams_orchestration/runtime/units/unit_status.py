@@ -155,7 +155,7 @@ class UnitStatus:
     @property
     def broken(self) -> bool:
         """True if the unit needs a reset or is being reset."""
-        return self.waits or self.state in ("RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED", "FAILED")
+        return self.waits or self.state in ("RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED")
 
     @property
     def works(self) -> bool:
