@@ -147,7 +147,7 @@ class UnitRow(CatalogRow):
     restart_limit: Annotated[float, Default(DEFAULT_RESTART.limit)]  # seconds without a new epoch
     kind: Annotated[LongText, Default("")]  # kind of the cause; resets are counted for each kind
     give_up_at: float | None  # time limit for a cause outside of the application
-    tries: list[Any] | None  # kind, resets and time of the first one, since the last complete epoch
+    tries: list[Any] | None  # for each kind of cause, the fields of `Tries`
     state: Annotated[UnitState, Default("STARTED")]
     dirty: Flag  # its first start failed, which only a reset mends
     since: Annotated[float, Default(0.0)]  # time at which it entered its state

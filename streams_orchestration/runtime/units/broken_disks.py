@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.units.region_record import FILES, LATELY
+from streams_orchestration.runtime.units.region_record import FilesKind
 from streams_orchestration.runtime.units.unit_store import tries_of
 
 MOVE_AFTER = 3
@@ -21,12 +21,12 @@ MOVE_AFTER = 3
 
 def kind_of_disk(host: int, machine: str) -> str:
     """Return the key under which resets are counted, if a host cannot use files of a machine."""
-    return f"{FILES}host {host} on {machine}"
+    return str(FilesKind(host, machine))
 
 
 def kind_of_end(host: int, machine: str) -> str:
     """Return the key under which ends of a host are counted, if it could not use a file of a machine."""
-    return f"{FILES}end of host {host} on {machine}"
+    return str(FilesKind(host, machine, ends=True))
 
 
 def read_failed(connection: Connection, application: str, machines: Iterable[str]) -> Mapping[int, Counter[str]]:
@@ -42,10 +42,11 @@ def read_failed(connection: Connection, application: str, machines: Iterable[str
     for host, unit in connection.execute(rows):
         hosts[unit].add(host)
     failed = defaultdict[int, Counter[str]](Counter)
+    for host in {host for members in hosts.values() for host in members}:
+        failed[host] = Counter(dict.fromkeys(names, 0))
     for unit, stored in connection.execute(select(u.c.name, u.c.tries).where(u.c.application == application)):
-        numbers = {each.kind: each.number for each in tries_of(stored)}
-        for host in hosts[unit]:
-            for name in names:
-                kinds = (kind_of_disk(host, name), kind_of_end(host, name))
-                failed[host][name] += sum(numbers.get(LATELY + kind, 0) for kind in kinds)
+        for tries in tries_of(stored):
+            kind = FilesKind.parse(tries.kind) if tries.lately else None
+            if kind is not None and kind.host in hosts[unit] and kind.machine in names:
+                failed[kind.host][kind.machine] += tries.number
     return failed

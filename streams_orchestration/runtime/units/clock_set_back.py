@@ -22,6 +22,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, TrialRow, UnitRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, HOLD_SECONDS
+from streams_orchestration.runtime.units.unit_store import tries_of
 
 
 def latest(time: float, limit: float) -> float:
@@ -43,9 +44,10 @@ def unit_changes(unit: UnitRow, now: float) -> dict[str, Any]:
         "held_until": now + HOLD_SECONDS,
         "give_up_at": now + unit.restart_limit,
     }
-    tries = [[kind, number, latest(since, now)] for kind, number, since in unit.tries or ()] or None
+    tries = tries_of(unit.tries)
+    earlier = tuple(each._replace(since=latest(each.since, now)) for each in tries)
     outage = {name: latest(time, now) for name, time in (unit.outage or {}).items()} or None
-    moved = {"tries": tries} if tries != (unit.tries or None) else {}
+    moved: dict[str, Any] = {"tries": [list(each) for each in earlier]} if earlier != tries else {}
     moved |= {"outage": outage} if outage != (unit.outage or None) else {}
     return _changes(unit, limits) | moved
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -10,15 +11,9 @@ from streams_orchestration.runtime.catalog.states import RegionState, Timer
 
 AVERAGED = 10
 """The number of drains or resets over which averages are taken (B34)."""
-FILES = "files: "
-"""The beginning of each kind of cause that a machine cannot use files.
-
-A region may complete epochs between such causes, since an epoch without tuples needs no file.
-"""
-LATELY = "lately "
-"""The beginning of the kind under which resets for files are counted a second time; checkpoints keep this count."""
 LATELY_SECONDS = 600.0
-"""The least seconds from the first reset after which a checkpoint ends the count of `LATELY`."""
+"""The least seconds from the first reset after which a checkpoint ends the count of recent resets."""
+_FILES_KIND = re.compile(r"files: (?P<ends>end of )?host (?P<host>\d+) on (?P<machine>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +53,32 @@ class ResetDurations:
         return ResetDurations(sequence, at, (*self.seconds, seconds)[-AVERAGED:])
 
 
+class FilesKind(NamedTuple):
+    """The kind of the cause that a host cannot use files of a machine.
+
+    A region may complete epochs between such causes, since an epoch without tuples needs no file.
+
+    >>> str(FilesKind(0, "north"))
+    'files: host 0 on north'
+    >>> FilesKind.parse("files: end of host 0 on north")
+    FilesKind(host=0, machine='north', ends=True)
+    """
+
+    host: int
+    machine: str
+    ends: bool = False
+    """True if the host has ended for this cause."""
+
+    @classmethod
+    def parse(cls, kind: str) -> FilesKind | None:
+        """Return the kind that a text names; None if the cause is another one."""
+        found = _FILES_KIND.fullmatch(kind)
+        return None if found is None else cls(int(found["host"]), found["machine"], found["ends"] is not None)
+
+    def __str__(self) -> str:
+        return f"files: {'end of ' if self.ends else ''}host {self.host} on {self.machine}"
+
+
 class Tries(NamedTuple):
     """The resets for causes of one kind since the last complete checkpoint."""
 
@@ -65,6 +86,8 @@ class Tries(NamedTuple):
     number: int
     since: float
     """The time of the first of these resets, in unix seconds."""
+    lately: bool = False
+    """True for the count of recent resets for a `FilesKind`, which checkpoints keep for a while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +127,7 @@ class RegionRecord:
     """The time at which resets for a cause outside of the application end, whatever their number; None for other
     causes."""
     tries: tuple[Tries, ...] = ()
-    """The resets for each kind of cause since the last complete checkpoint, and the counts of `LATELY`.
+    """The resets for each kind of cause since the last complete checkpoint, and the counts of recent resets.
 
     A forced reset of a region that has given up clears them.
     """
@@ -138,9 +161,10 @@ class RegionRecord:
         """Return True if no reset may begin at this time, except a forced one (B3)."""
         return self.used_up if self.give_up_at is None else at >= self.give_up_at
 
-    def tried(self, kind: str, at: float) -> Tries:
-        """Return the resets for a kind of cause; without any, a new count that begins at `at`."""
-        return next((each for each in self.tries if each.kind == kind), Tries(kind, 0, at))
+    def tried(self, kind: str, at: float, *, lately: bool = False) -> Tries:
+        """Return the resets for a kind of cause, or the recent ones; without any, a new count that begins at `at`."""
+        mine = (each for each in self.tries if (each.kind, each.lately) == (kind, lately))
+        return next(mine, Tries(kind, 0, at, lately))
 
     def blame(
         self, settings: RegionSettings, at: float, cause: str, kind: str, *, outside: bool = False
@@ -162,9 +186,10 @@ class RegionRecord:
 
         A reset for a cause outside of the application uses up no attempt.
         """
-        kinds = (self.kind, LATELY + self.kind) if self.kind.startswith(FILES) else (self.kind,)
-        tried = [self.tried(kind, at) for kind in kinds]
-        others = (each for each in self.tries if each.kind not in kinds)
+        tried = [self.tried(self.kind, at)]
+        if FilesKind.parse(self.kind) is not None:
+            tried.append(self.tried(self.kind, at, lately=True))
+        others = (each for each in self.tries if each.kind != self.kind)
         return replace(
             self,
             attempts=self.attempts + 1,
@@ -173,11 +198,11 @@ class RegionRecord:
         )
 
     def lately(self, at: float) -> tuple[Tries, ...]:
-        """Return the counts of `LATELY` that a checkpoint keeps if it is complete at this time."""
-        return tuple(each for each in self.tries if each.kind.startswith(LATELY) and at - each.since < LATELY_SECONDS)
+        """Return the counts of recent resets that a checkpoint keeps if it is complete at this time."""
+        return tuple(each for each in self.tries if each.lately and at - each.since < LATELY_SECONDS)
 
     def forgive(self, attempts: int, at: float) -> RegionRecord:
-        """Return the record with all attempts, and without a cause; of the counts, those of `LATELY` stay for a while.
+        """Return the record with all attempts, and without a cause; the counts of recent resets stay for a while.
 
         Args:
             attempts: the configured number of attempts.

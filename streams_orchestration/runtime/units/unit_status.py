@@ -145,7 +145,7 @@ class UnitStatus:
 
     def tried(self, kind: str) -> int:
         """Return how many resets for a kind of cause there were since the last complete epoch."""
-        return next((each.number for each in self.tries if each.kind == kind), 0)
+        return next((each.number for each in self.tries if each.kind == kind and not each.lately), 0)
 
     @property
     def waits(self) -> bool:

@@ -17,7 +17,6 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, kind_of_disk, read_failed
 from streams_orchestration.runtime.units.controller import begin_again
 from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
-from streams_orchestration.runtime.units.region_record import LATELY
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
@@ -49,7 +48,7 @@ def break_down(place: Place, resets: int, machine: str = "north", more: Mapping[
         more: the resets for such causes on other machines.
     """
     now = clock.now()
-    tries = [[LATELY + kind_of_disk(0, name), number, now] for name, number in {machine: resets, **more}.items()]
+    tries = [[kind_of_disk(0, name), number, now, True] for name, number in {machine: resets, **more}.items()]
     place.set(tables.host, state="RUNNING", machine=machine, pid=1, space=ELSEWHERE, heartbeat_at=now)
     place.set(tables.unit, state="UNHEALTHY", tries=tries, kind=kind_of_disk(0, machine), cause=f"PE 1 failed: {ERROR}")
     failed = {"state": "FAILED", "error": ERROR, "kind": kind_of_disk(0, machine), "outside": True}
@@ -136,7 +135,7 @@ def test_a_host_that_is_moved_or_started_again_has_failed_on_the_same_machines(p
 
 def test_a_host_that_ends_for_files_leaves_its_machine_however_often_it_failed_on_the_other(place: Place):
     control.launch_hosts(place.catalog, place.name)
-    place.set(tables.unit, tries=[[LATELY + kind_of_disk(0, "south"), 4, 0.0]])
+    place.set(tables.unit, tries=[[kind_of_disk(0, "south"), 4, 0.0, True]])
     place.set(tables.host, state="FAILED", error="OSError: Input/output error", storage_error="Input/output error")
     reset_unit(place.home, place.name, "region-0")
     assert place.host.machine == "south", "its disk may have been repaired meanwhile"

@@ -148,7 +148,7 @@ def test_a_unit_that_is_taken_back_has_no_cause_but_still_counts_its_resets(tmp_
     u, name = tables.unit, local.programs[0].unit
     local.step(local.programs[0])
     given_up = {"state": "MAXIMUM_RESET_ATTEMPTS_REACHED", "since": 1.0, "cause": "no answer", "kind": "service"}
-    counted = {"attempts": 5, "max_attempts": 5, "tries": [["service", 5, 1.0]]}
+    counted = {"attempts": 5, "max_attempts": 5, "tries": [["service", 5, 1.0, False]]}
     with local.catalog.write() as connection:
         of_unit = update(u).where(u.c.name == name)
         connection.execute(

@@ -88,7 +88,7 @@ def test_a_time_of_a_unit_is_as_late_as_it_may_be_now(
 
 def test_a_pause_before_a_reset_is_not_prolonged(running: Running, monkeypatch: pytest.MonkeyPatch):
     now = time.time()
-    running.set(tables.unit, outage={"failed": now, "detected": now}, tries=[["host 0", 2, now]])
+    running.set(tables.unit, outage={"failed": now, "detected": now}, tries=[["host 0", 2, now, False]])
     set_back(monkeypatch)
     observe(running.catalog, running.name)
     assert max(column(running, tables.unit, "outage").values()) <= clock.now()

@@ -31,9 +31,8 @@ from streams_orchestration.runtime.units.region_events import (
 )
 from streams_orchestration.runtime.units.region_machine import LIMIT, step
 from streams_orchestration.runtime.units.region_record import (
-    FILES,
-    LATELY,
     LATELY_SECONDS,
+    FilesKind,
     RegionRecord,
     RegionSettings,
 )
@@ -218,7 +217,7 @@ def test_resets_for_files_are_counted_over_complete_epochs_for_a_while(seconds: 
 
     Limits and pauses of resets go by the count that each complete epoch ends.
     """
-    settings, kind = RegionSettings(MEMBERS, 10.0, 20.0, 30.0), f"{FILES}host 0 on north"
+    settings, kind = RegionSettings(MEMBERS, 10.0, 20.0, 30.0), str(FilesKind(0, "north"))
     record, _ = step(settings, RegionRecord.first(settings.attempts), Healthy(), 0.0)
     for at in (0.0, 1.0, seconds):
         failure = Unhealthy("it failed", kind, outside=True)
@@ -228,7 +227,13 @@ def test_resets_for_files_are_counted_over_complete_epochs_for_a_while(seconds: 
                 record, _ = step(settings, record, one, at)
         assert record.state == "PROCESSING"
     assert (record.kind, record.give_up_at) == ("", None)
-    assert [(each.kind, each.number) for each in record.tries] == [(LATELY + kind, kept)] * (kept > 0)
+    assert [(each.kind, each.number, each.lately) for each in record.tries] == [(kind, kept, True)] * (kept > 0)
+
+
+@given(st.builds(FilesKind, st.integers(0, 99), st.sampled_from(["north", "north on files: host 1"]), st.booleans()))
+def test_the_kind_of_a_cause_about_files_is_read_from_its_text(kind: FilesKind):
+    assert FilesKind.parse(str(kind)) == kind
+    assert [FilesKind.parse(text) for text in ("", "host 0", f"PE 1 {kind}")] == [None] * 3
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c"]), max_size=40), st.integers(1, 4))
