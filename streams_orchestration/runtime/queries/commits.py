@@ -332,8 +332,8 @@ def _announce_end(connection: Connection, application: str, unit: str) -> bool:
 def _complete_batch(connection: Connection, application: str, unit: str, epoch: int, now: float) -> None:
     """Complete an epoch of a PE outside of regions, for which every batch is a cut of its own (A49).
 
-    Failed attempts at the epoch are forgotten.
+    Failed attempts at the epoch are forgotten with their cause.
     """
     values = {"completed_epoch": epoch, "current_epoch": epoch + 1, "completed_at": now, "attempts": 0,
-              "kind": "", "give_up_at": None}  # fmt: skip
+              "cause": None, "kind": "", "give_up_at": None}  # fmt: skip
     connection.execute(_CUT, {"of": application, "by": unit, **values})

@@ -317,6 +317,27 @@ def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
     assert waits == pytest.approx([0.0, 4.0, 20.0, 100.0], abs=1e-3)
 
 
+def test_each_failure_of_a_pe_is_an_event_although_its_cause_is_the_same(tmp_path: Path, hosts: FakeHosts):
+    local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
+    control.launch_hosts(local.catalog, local.name)
+    unit = next(unit for unit in read_status(local.home, local.name).units if unit.region is None)
+    (pe,) = unit.pes
+    failed = update(tables.pe).where(tables.pe.c.id == pe).values(state="FAILED", error="boom")
+    for _ in range(2):
+        with local.catalog.write() as connection:
+            connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time()))
+            connection.execute(failed)
+        observe(local.catalog, local.name)
+        reset_unit(local.home, local.name, unit.name)
+        local.report_running()
+    local.trigger()
+    local.turn(6)
+    unit = next(each for each in read_status(local.home, local.name).units if each.name == unit.name)
+    assert [event.kind for event in unit.events].count("unhealthy") == 2
+    assert unit.completed_epoch > 0
+    assert unit.cause is None, "a complete epoch forgets it"
+
+
 def test_a_pe_that_is_not_restartable_stays_failed(running: Running):
     running.set(tables.pe, restartable=False)
     running.work()
