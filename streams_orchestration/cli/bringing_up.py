@@ -38,10 +38,12 @@ class Start:
     """
 
     def __init__(self, home: api.Home, spec: Path, wanted: Deployable) -> None:
-        self._home = home
+        self.home = home
+        """The state directory."""
         self._spec = spec
         self._wanted = wanted
-        self._name = wanted.name
+        self.name = wanted.name
+        """The name of the application."""
         self._recording: BackgroundCall[None] | None = None
         self.launched = False
         """True once the application is in the catalog, and its hosts are launched."""
@@ -58,7 +60,7 @@ class Start:
             StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; `bring_up` of the
                 runtime lists the reasons.
         """
-        brought = api.bring_up(self._home, lock, self._wanted, request, asked_at=api.read_process_start())
+        brought = api.bring_up(self.home, lock, self._wanted, request, asked_at=api.read_process_start())
         self.launched = True
         if brought.restored is not None:
             for line in restored_lines(brought.restored):
@@ -75,22 +77,22 @@ class Start:
             CatalogUnavailableError: the catalog cannot be used at the end.
             StreamsRuntimeError: a unit was removed meanwhile, or a rule of the recovery protocol is broken.
         """
-        catalog = api.Catalog(self._home)
+        catalog = api.Catalog(self.home)
         try:
-            api.await_engines(catalog, self._name, START_SECONDS)
+            api.await_engines(catalog, self.name, START_SECONDS)
         finally:
             self._recording = BackgroundCall(self._record)
-        api.await_running_pes(catalog, self._name, START_SECONDS)
+        api.await_running_pes(catalog, self.name, START_SECONDS)
 
     def _record(self) -> None:
         _step_back()
-        jobs_of(self._home, self._name).record_deployment(self._spec, self._wanted.compilation)
+        jobs_of(self.home, self.name).record_deployment(self._spec, self._wanted.compilation)
 
     def recorded(self) -> str | None:
         """Wait until Dagster shows the deployment; return the reason if `RECORD_TIMEOUT_SECONDS` are over before."""
         if self._recording is None:
             return None
-        problem = f"Dagster does not show the deployment of {self._name}"
+        problem = f"Dagster does not show the deployment of {self.name}"
         if not self._recording.wait(RECORD_TIMEOUT_SECONDS):
             slow = f"recording it took more than {RECORD_TIMEOUT_SECONDS:g} s"
             return f"{problem}: {slow}; the application runs nevertheless"

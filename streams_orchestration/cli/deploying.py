@@ -19,7 +19,6 @@ from streams_orchestration.cli.starting import (
     stop_orphans,
     usage_errors,
 )
-from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.runtime import api
@@ -32,41 +31,38 @@ def deploy_in_background(
 
     Raises:
         UsageError: `drop_state` is given without `savepoint`.
+        JavaError: this machine has no Java that Spark can use.
         ApplicationError, StreamsRuntimeError, OSError: the application has errors, or cannot be started here; see
             `start_in_background`.
     """
     with usage_errors():
         request = api.build_request(savepoint=savepoint, fresh=fresh, drop_state=drop_state)
-    read = read_application(spec)
-    wanted = check_to_run(compile_to_start(api.Home.default(), read, given, request))
-    return start_in_background("streams deploy", read.path, wanted, request)
+    home, read = api.Home.default(), read_application(spec)
+    wanted = check_to_run(compile_to_start(home, read, given, request))
+    api.require_java()
+    with ready_to_start(home, wanted.name, "streams deploy") as lock:
+        return start_in_background(Start(home, read.path, wanted), lock, request)
 
 
-def start_in_background(command: str, spec: Path, wanted: Deployable, request: api.Request) -> int:
+def start_in_background(start: Start, lock: api.StartLock, request: api.Request) -> int:
     """Bring a compiled application up, wait until its PEs run, and record the deployment in Dagster.
 
-    Return the exit status, 0.
+    Return the exit status, 0. The start lock is released when the hosts are launched.
 
     Args:
-        command: the name of this command, shown by commands that wait for the start lock.
-        spec: the path of the application's spec.
-        wanted: the application.
+        start: the start of the application.
+        lock: the start lock of the application.
         request: how the application begins.
 
     Raises:
-        JavaError: this machine has no Java that Spark can use.
         StreamsRuntimeError, ApplicationError: the application cannot be deployed, or its PEs do not run in time.
         OSError: the state is to be dropped, and a published result cannot be removed.
     """
-    name = wanted.name
-    api.require_java()
-    home = api.Home.default()
-    start = Start(home, spec, wanted)
-    with ready_to_start(home, name, command) as lock:
-        ran = _runs(home, name)
-        if not ran:
-            note(f"Starting {name} ...")
-        restored = start.bring_up(lock, request, note).restored
+    home, name = start.home, start.name
+    ran = _runs(home, name)
+    if not ran:
+        note(f"Starting {name} ...")
+    restored = start.bring_up(lock, request, note).restored
     start.complete(note)
     facts = {} if restored is None else restored_facts(restored)
     status = Jobs(home, name).status()

@@ -46,11 +46,13 @@ def redeploy_or_revert(
 ) -> int:
     """Deploy again with the deployed options, or preview or revert a redeploy; return the exit status.
 
-    An application that is not deployed, or that begins `fresh`, is started as by `streams deploy`. The status is 1
-    if the new plan was reverted, or if a preview loses state that `drop_state` does not name.
+    An application that is not deployed, or that begins `fresh`, is started as by `streams deploy`. If another process
+    has changed the deployed options before the start lock is taken, the application is compiled again with them. The
+    status is 1 if the new plan was reverted, or if a preview loses state that `drop_state` does not name.
 
     Raises:
         UsageError: the options cannot be combined.
+        JavaError: this machine has no Java that Spark can use.
         ApplicationError, StreamsRuntimeError: the application has errors, or the redeploy is refused.
         OSError: with `fresh`, a published result cannot be removed.
     """
@@ -70,9 +72,13 @@ def redeploy_or_revert(
     wanted = check_to_run(compile_to_run(read, given, kept))
     if dry_run:
         return _preview(home, wanted, drop_state, run_words(read.path, given.options))
-    if fresh or status_if_deployed(home, wanted.name) is None:
-        return start_in_background("streams redeploy", read.path, wanted, request)
-    return _redeploy(home, read.path, wanted, request)
+    with _ready(home, wanted.name) as lock:
+        if (newest := api.read_deployed_options(home, wanted.name)) != kept:  # another redeploy was awaited
+            wanted = check_to_run(compile_to_run(read, given, newest))
+        start = Start(home, read.path, wanted)
+        if fresh or status_if_deployed(home, wanted.name) is None:
+            return start_in_background(start, lock, request)
+        return _redeploy(start, lock, request)
 
 
 def _preview(home: api.Home, wanted: Deployable, drop_state: Collection[str], again: str) -> int:
@@ -102,22 +108,19 @@ def _preview(home: api.Home, wanted: Deployable, drop_state: Collection[str], ag
     return 0 if outcome.acceptable else APPLICATION
 
 
-def _redeploy(home: api.Home, spec: Path, wanted: Deployable, request: api.Request) -> int:
+def _redeploy(start: Start, lock: api.StartLock, request: api.Request) -> int:
     """Replace the deployed plan by a new one, record that in Dagster, and show the outcome; return the exit status.
 
     Raises:
-        JavaError: this machine has no Java that Spark can use.
-        StreamsRuntimeError, ApplicationError: the plan is refused, or the start cannot be locked; `bring_up` lists the
-            reasons.
+        StreamsRuntimeError, ApplicationError: the plan is refused; `bring_up` lists the reasons.
     """
-    start = Start(home, spec, wanted)
+    note(f"Redeploying {start.name} ...")
     try:
-        with _ready(home, wanted.name) as lock:
-            brought = start.bring_up(lock, request, note)
+        brought = start.bring_up(lock, request, note)
     except api.RevertedError as error:
-        return _show_outcome(home, wanted.name, error.redeployment, error)
+        return _show_outcome(start.home, start.name, error.redeployment, error)
     start.complete(note)
-    return _show_outcome(home, wanted.name, brought.redeployment)
+    return _show_outcome(start.home, start.name, brought.redeployment)
 
 
 def _revert(home: api.Home, name: str, request: api.Revert, *, dry_run: bool) -> int:
@@ -162,11 +165,11 @@ def _ready(home: api.Home, name: str) -> Generator[api.StartLock]:
     """
     api.require_java()
     with ready_to_start(home, name, "streams redeploy") as lock:
-        note(f"Redeploying {name} ...")
         yield lock
 
 
 def _report(before: Deployable) -> None:
+    note(f"Redeploying {before.name} ...")
     report_diagnostics(before.compilation.diagnostics)
 
 
