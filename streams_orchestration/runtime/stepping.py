@@ -181,8 +181,8 @@ class SteppedApplication:
             if read_view(self.catalog, program).batch != before.batch:
                 self.publish()
                 return True
-            if error := query.failure():
-                raise StepError(str(error)) from error
+            if failure := query.failure():
+                raise StepError(failure.message)
             if world.monotonic() > until:
                 message = f"PE {program.pe} has made no batch within {QUERY_SECONDS:.0f} s"
                 raise StepError(message)

@@ -7,8 +7,7 @@ import threading
 from collections.abc import Callable
 
 from streams_orchestration.runtime.engine.port import QueryStart
-from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
-from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
+from streams_orchestration.runtime.errors.operator_errors import QueryFailure
 
 
 class IdleQuery:
@@ -16,16 +15,14 @@ class IdleQuery:
 
     def __init__(self, start: QueryStart) -> None:
         self.pe, self.generation = start.program.pe, start.generation
-        self.permanent = False
-        self.cause: OperatorFailure | None = None
         self.begun = self.idle = True
         self.starting = False
-        self.error: StreamsRuntimeError | None = None
+        self.error: QueryFailure | None = None
 
     def busy(self) -> list[int]:
         return []
 
-    def failure(self) -> StreamsRuntimeError | None:
+    def failure(self) -> QueryFailure | None:
         return self.error
 
     def stop(self) -> None:

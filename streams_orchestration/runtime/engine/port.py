@@ -13,8 +13,7 @@ from typing import Protocol
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
-from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
+from streams_orchestration.runtime.errors.operator_errors import QueryFailure
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.settings.limits import SOURCE_LIMIT
 from streams_orchestration.runtime.settings.settings import EngineSettings
@@ -95,12 +94,6 @@ class QueryStart:
 class Query(Protocol):
     """A running query: one generation of one PE. It ends by itself only if it fails; `stop` ends it."""
 
-    permanent: bool
-    """True if the failure that `failure` has returned comes from the data, so that the same input would fail again."""
-
-    cause: OperatorFailure | None
-    """The failure of the operator that ended the query; None if no operator failed, and before `failure` is called."""
-
     @property
     def generation(self) -> int:
         """The generation of the PE's unit that the query runs in."""
@@ -128,10 +121,10 @@ class Query(Protocol):
         """
         ...
 
-    def failure(self) -> StreamsRuntimeError | None:
-        """Return the error that ended the query; None while it runs, or is to be started again.
+    def failure(self) -> QueryFailure | None:
+        """Return why the query ended; None while it runs, or is to be started again.
 
-        This also sets `permanent` and `cause`. A query that could not start yet may be started again by this call.
+        A query that could not start yet may be started again by this call.
         """
         ...
 

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from streams_orchestration.model.secrets import masked
-
-if TYPE_CHECKING:
-    pass
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 
 
@@ -107,9 +103,16 @@ class OperatorError(StreamsRuntimeError):
         return type(self), (self.operator, self.reason, self.failure)
 
 
-class OutsideFailure(StreamsRuntimeError):  # noqa: N818  a failure of a query, which is not an error of this process
-    """A query ended for a cause outside of the application that passes by itself."""
+@dataclass(frozen=True, slots=True)
+class QueryFailure:
+    """The reason why a query ended, or why its planner gave up."""
 
-
-class DiskFailure(OutsideFailure):
-    """A query ended because its machine cannot use a file. On another machine the query may run."""
+    message: str
+    permanent: bool = False
+    """True if the same input would fail again."""
+    cause: OperatorFailure | None = None
+    """The failure of the operator that is the cause; None if the cause is not an operator."""
+    outside: bool = False
+    """True if the cause is outside of the application, and passes by itself."""
+    disk: bool = False
+    """True if the cause is a file that this machine cannot use; on another machine the query may run."""

@@ -15,8 +15,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
-from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
-from streams_orchestration.runtime.errors.operator_errors import DiskFailure, OperatorFailure, OutsideFailure
+from streams_orchestration.runtime.errors.operator_errors import QueryFailure
 from streams_orchestration.runtime.hosts.pes import PlacedPe, units_on
 from streams_orchestration.runtime.hosts.planner_notifier import PlannerNotifier
 from streams_orchestration.runtime.hosts.presence import Presence
@@ -167,12 +166,11 @@ class Queries:
         runs = row.state != "RUNNING" and query.begun
         if runs:
             self._report_running(row.id, row.generation)
-        if (error := query.failure()) is None:
+        if (failure := query.failure()) is None:
             return runs
-        log.error("%s", error)
+        log.error("%s", failure.message)
         lost = check_cuts(self._catalog, self._application, [self.programs[row.id].unit])
-        permanent = query.permanent or bool(lost)
-        self._report_failure(row.id, row.generation, error, query.cause, permanent=permanent)
+        self._report_failure(row.id, row.generation, failure, permanent=failure.permanent or bool(lost))
         self._failed.add(row.id)
         return True
 
@@ -191,9 +189,7 @@ class Queries:
                 {"state": "RUNNING", "error": None, "permanent": False, "running": generation},
             )
 
-    def _report_failure(
-        self, pe: int, generation: int, error: StreamsRuntimeError, cause: OperatorFailure | None, *, permanent: bool
-    ) -> None:
+    def _report_failure(self, pe: int, generation: int, failure: QueryFailure, *, permanent: bool) -> None:
         """Report why a PE failed, unless the unit was reset or the PE has completed meanwhile.
 
         If the same failure of its operator recurs, the failure may count as permanent. A file that a machine cannot use
@@ -203,28 +199,27 @@ class Queries:
             UnwantedHostError: the host is no longer wanted.
         """
         self._presence.row()
-        outside = isinstance(error, OutsideFailure)
-        p = tables.pe
+        p, cause = tables.pe, failure.cause
         with self._catalog.write_unit(self._application, self.programs[pe].unit) as connection:
             values: dict[str, Any] = {
                 "state": "FAILED",
-                "error": str(error),
+                "error": failure.message,
                 "permanent": permanent,
                 "kind": f"PE {pe}" if cause is None else cause.kind,
-                "outside": outside,
+                "outside": failure.outside,
             }
             if cause is not None:
                 before = connection.scalar(
                     select(p.c.failures).where(p.c.application == self._application, p.c.id == pe)
                 )
                 again = count_repeated_failure(before, cause, clock.now())
-                values["outside"] = outside or cause.outside
+                values["outside"] = failure.outside or cause.outside
                 values["failures"] = again.row()
-                values["error"] = again.describe(str(error))
+                values["error"] = again.describe(failure.message)
                 values["permanent"] = permanent or again.hopeless
             host = self._presence.host
             machine = connection.scalar(_MACHINE, {"of": self._application, "host": host})
-            if machine is not None and isinstance(error, DiskFailure):
+            if machine is not None and failure.disk:
                 values["kind"] = kind_of_disk(host, machine)
             self._report(connection, pe, generation, values)
 

@@ -23,6 +23,7 @@ from streams_orchestration.runtime.errors.errors import (
     StaleGenerationError,
     StreamsRuntimeError,
 )
+from streams_orchestration.runtime.errors.operator_errors import QueryFailure
 from streams_orchestration.runtime.logs.logs import open_pe_logger
 from streams_orchestration.runtime.processes.processes import place_for_others
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
@@ -118,7 +119,7 @@ class Planner:
             try:
                 self._outage.met(error)
             except CatalogUnavailableError:
-                self.scratch.fail(str(error), permanent=False, outside=True)
+                self.scratch.fail(QueryFailure(str(error), outside=True))
                 raise
             return batch
         self._outage.over()
@@ -269,15 +270,10 @@ class Planner:
         """
         _log_of(self.scratch.launched).error("%s", error)
         if failed is None:
-            self.scratch.fail(str(error), permanent=False, outside=is_outside(error), disk=is_of_disk(error))
+            failure = QueryFailure(str(error), outside=is_outside(error), disk=is_of_disk(error))
         else:
-            self.scratch.fail(
-                str(error),
-                permanent=failed.permanent,
-                failure=failed.failure,
-                outside=failed.outside,
-                disk=failed.disk,
-            )
+            failure = QueryFailure(str(error), failed.permanent, failed.failure, failed.outside, failed.disk)
+        self.scratch.fail(failure)
 
     def _source_pause(self, plan: BatchPlan, results: Sequence[TaskResult]) -> float:
         """Return the seconds until the first source may have tuples, as it reports them; 0.0 without sources.

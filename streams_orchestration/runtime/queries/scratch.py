@@ -12,12 +12,12 @@ import pickle
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.loading.import_path import import_from
 from streams_orchestration.operators.storage.durable_files import write_whole
-from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
-from streams_orchestration.runtime.errors.operator_errors import DiskFailure, OperatorFailure, OutsideFailure
+from streams_orchestration.runtime.errors.operator_errors import OperatorFailure, QueryFailure
 from streams_orchestration.runtime.storage.directories import Directories
 
 CLAIM = "claim-"
@@ -41,27 +41,6 @@ class Launched:
 
     0 if the host ends processes that hang.
     """
-
-
-@dataclass(frozen=True)
-class GivenUp:
-    """The reason why a planner gave up."""
-
-    message: str
-    permanent: bool
-    """True if the same input would fail again."""
-    failure: OperatorFailure | None
-    """The failure of the operator that is the cause; None if the cause is not an operator."""
-    outside: bool = False
-    """True if the cause is outside of the application."""
-    disk: bool = False
-    """True if the cause is a file that this machine cannot use."""
-
-    def error(self) -> StreamsRuntimeError:
-        """Return the error to report for the query: a DiskFailure, an OutsideFailure or a plain StreamsRuntimeError."""
-        if self.disk:
-            return DiskFailure(self.message)
-        return (OutsideFailure if self.outside else StreamsRuntimeError)(self.message)
 
 
 @dataclass(frozen=True)
@@ -172,48 +151,34 @@ class Scratch:
         """True if no batch runs, and none will begin."""
         return (Path(self.path) / "resting").exists()
 
-    def fail(
-        self,
-        message: str,
-        *,
-        permanent: bool,
-        failure: OperatorFailure | None = None,
-        outside: bool = False,
-        disk: bool = False,
-    ) -> None:
-        """Record for the host why the planner gives up. If that cannot be written, only the log has the reason.
-
-        Args:
-            message: the reason.
-            permanent: True if the same input would fail again.
-            failure: the failure of the operator that is the cause; None if none is.
-            outside: True if the cause is outside of the application.
-            disk: True if the cause is a file that this machine cannot use.
-        """
-        parts = None if failure is None else asdict(failure)
+    def fail(self, failure: QueryFailure) -> None:
+        """Record for the host why the planner gives up. If that cannot be written, only the log has the reason."""
         try:
-            write_whole(self._failure, json.dumps([message, permanent, parts, outside, disk]), durably=False)
+            write_whole(self._failure, json.dumps(asdict(failure)), durably=False)
         except OSError as error:
-            log.error("%s cannot be written: %s. Its content was to be: %s", self._failure, error.strerror, message)
+            log.error(
+                "%s cannot be written: %s. Its content was to be: %s", self._failure, error.strerror, failure.message
+            )
 
     @property
-    def failure(self) -> GivenUp | None:
+    def failure(self) -> QueryFailure | None:
         """The reason why the planner gave up; None if it did not.
 
         If the reason cannot be read, the disk is at fault, and a reset may help.
         """
         try:
-            message, permanent, parts, outside, disk = json.loads(self._failure.read_bytes())
-            return GivenUp(message, permanent, None if parts is None else OperatorFailure(**parts), outside, disk)
+            fields: dict[str, Any] = dict(json.loads(self._failure.read_bytes()))
+            if fields["cause"] is not None:
+                fields["cause"] = OperatorFailure(**fields["cause"])
+            return QueryFailure(**fields)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, KeyError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or "it is truncated or was altered"
-            message = (
+            return QueryFailure(
                 f"the planner has given up, and its reason in {self._failure} cannot be read: {reason}; "
                 "check that its disk works and has room, then reset"
             )
-            return GivenUp(message, permanent=False, failure=None)
 
     @property
     def _failure(self) -> Path:

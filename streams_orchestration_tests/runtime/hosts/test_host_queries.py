@@ -11,7 +11,7 @@ from sqlalchemy import update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.operator_errors import QueryFailure
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.logs.logs import read_log_end
 from streams_orchestration.runtime.observing.reading import read_status
@@ -48,7 +48,7 @@ def test_a_query_that_fails_for_what_the_last_cut_needs_fails_for_good(host: Hos
     host.queries.engine = engine = IdleEngine()
     host._reconcile()
     for query in engine.queries:
-        query.error = StreamsRuntimeError("a segment is gone")
+        query.error = QueryFailure("a segment is gone")
     monkeypatch.setattr("streams_orchestration.runtime.hosts.queries.check_cuts", lambda *_: {"region-0": "it is lost"})
     host._reconcile()
     for pe in read_status(host.home, "app").pes:

@@ -9,25 +9,19 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.errors.operator_errors import DiskFailure, OperatorFailure
+from streams_orchestration.runtime.errors.operator_errors import OperatorFailure, QueryFailure
 from streams_orchestration.runtime.queries.scratch import Scratch
 
 
 def test_the_failure_of_a_planner_is_read_whole(tmp_path: Path):
-    scratch, failure = Scratch(str(tmp_path)), OperatorFailure("Out", "ValueError: no", "Out.py:1")
+    scratch, cause = Scratch(str(tmp_path)), OperatorFailure("Out", "ValueError: no", "Out.py:1")
     assert scratch.failure is None
-    scratch.fail("it failed", permanent=True, failure=failure)
-    given_up = scratch.failure
-    assert given_up is not None
-    assert (given_up.message, given_up.permanent, given_up.failure) == ("it failed", True, failure)
-
-
-def test_a_file_that_a_machine_cannot_use_is_a_cause_of_its_own(tmp_path: Path):
-    scratch = Scratch(str(tmp_path))
-    scratch.fail("a directory is broken", permanent=False, outside=True, disk=True)
-    given_up = scratch.failure
-    assert given_up is not None
-    assert isinstance(given_up.error(), DiskFailure)
+    for failure in (
+        QueryFailure("it failed", True, cause),
+        QueryFailure("a directory is broken", outside=True, disk=True),
+    ):
+        scratch.fail(failure)
+        assert scratch.failure == failure
 
 
 def test_on_a_full_disk_a_planner_leaves_nothing_and_its_log_says_why(
@@ -38,12 +32,12 @@ def test_on_a_full_disk_a_planner_leaves_nothing_and_its_log_says_why(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    Scratch(str(tmp_path)).fail("it failed", permanent=True)
+    Scratch(str(tmp_path)).fail(QueryFailure("it failed", permanent=True))
     assert list(tmp_path.iterdir()) == []
     assert "failure.json cannot be written: No space left on device. Its content was to be: it failed" in caplog.text
 
 
-@pytest.mark.parametrize("content", ["", "[", "{}", "[1]", '["no", true, {"other": 1}]'])
+@pytest.mark.parametrize("content", ["", "[", "{}", "[1]", '{"message": "no", "cause": {"other": 1}}'])
 def test_an_unreadable_failure_is_a_fault_of_the_disk(tmp_path: Path, content: str):
     (tmp_path / "failure.json").write_text(content)
     given_up: Any = Scratch(str(tmp_path)).failure

@@ -16,8 +16,7 @@ from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
-from streams_orchestration.runtime.errors.operator_errors import DiskFailure, OperatorFailure, OutsideFailure
+from streams_orchestration.runtime.errors.operator_errors import OperatorFailure, QueryFailure
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import kind_of_disk
@@ -162,19 +161,23 @@ def test_a_pure_operator_whose_service_is_away_is_not_hopeless():
 
 @pytest.mark.usefixtures("database")
 @pytest.mark.parametrize(
-    ("error", "cause", "outside", "machine", "kind"),
+    ("failure", "outside", "machine", "kind"),
     [
-        (StreamsRuntimeError("Kept: seven"), BOOM, False, None, BOOM.kind),
-        (StreamsRuntimeError("Kept: no answer"), replace(BOOM, outside=True), True, None, BOOM.kind),
-        (OutsideFailure("the storage is away"), None, True, "north", "PE 0"),
-        (DiskFailure("a directory is broken"), None, True, None, "PE 0"),
-        (DiskFailure("a directory is broken"), BOOM, True, "north", kind_of_disk(0, "north")),
+        (QueryFailure("Kept: seven", cause=BOOM), False, None, BOOM.kind),
+        (QueryFailure("Kept: no answer", cause=replace(BOOM, outside=True)), True, None, BOOM.kind),
+        (QueryFailure("the storage is away", outside=True), True, "north", "PE 0"),
+        (QueryFailure("a directory is broken", outside=True, disk=True), True, None, "PE 0"),
+        (
+            QueryFailure("a directory is broken", cause=BOOM, outside=True, disk=True),
+            True,
+            "north",
+            kind_of_disk(0, "north"),
+        ),
     ],
 )
 def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     tmp_path: Path,
-    error: StreamsRuntimeError,
-    cause: OperatorFailure | None,
+    failure: QueryFailure,
     outside: bool,
     machine: str | None,
     kind: str,
@@ -187,7 +190,7 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     host._reconcile()
     with host.catalog.write() as connection:
         connection.execute(tables.host.update().values(machine=machine))
-    engine.queries[-1].error, engine.queries[-1].cause = error, cause
+    engine.queries[-1].error = failure
     host._reconcile()
     observe(host.catalog, "app")
     reset_unit(home, "app", "region-0", launcher=FakeHosts())
@@ -211,7 +214,7 @@ def test_a_host_stops_an_application_whose_pure_operator_fails_again_at_the_same
             connection.execute(tables.unit.update().values(generation=generation))
             connection.execute(tables.pe.update().values(state="WANTED", error=None))
         host._reconcile()
-        engine.queries[-1].error, engine.queries[-1].cause = StreamsRuntimeError("Kept: seven"), BOOM
+        engine.queries[-1].error = QueryFailure("Kept: seven", cause=BOOM)
         host._reconcile()
         with host.catalog.read() as connection:
             errors.append(connection.execute(select(tables.pe.c.error, tables.pe.c.permanent)).one())

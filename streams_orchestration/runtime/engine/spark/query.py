@@ -15,8 +15,7 @@ from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.owners import owner_pids
 from streams_orchestration.runtime.engine.spark.source import PeSource
 from streams_orchestration.runtime.engine.spark.stages import AGAIN, pe_query
-from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
-from streams_orchestration.runtime.errors.operator_errors import OperatorFailure, OutsideFailure
+from streams_orchestration.runtime.errors.operator_errors import QueryFailure
 from streams_orchestration.runtime.logs.logs import open_pe_logger
 from streams_orchestration.runtime.processes.processes import place_for_others
 from streams_orchestration.runtime.storage.in_use import use
@@ -44,8 +43,6 @@ class ScratchQuery(ABC):
 
     def __init__(self, start: QueryStart, *, apart: bool = False) -> None:
         self.generation = start.generation
-        self.permanent = False
-        self.cause: OperatorFailure | None = None
         self._apart = apart
         self._scratch = start.make_scratch(apart=apart)
         self._mark = use(Path(self._scratch.path))
@@ -70,14 +67,6 @@ class ScratchQuery(ABC):
         """True if the query does not run; or no batch runs, and its planner plans no more."""
         return not self.active or self._scratch.resting
 
-    def given_up(self) -> StreamsRuntimeError | None:
-        """Return the error for which the planner gave up, and set `permanent` and `cause`; None if it did not."""
-        given_up = self._scratch.failure
-        if given_up is None:
-            return None
-        self.permanent, self.cause = given_up.permanent, given_up.failure
-        return given_up.error()
-
     def busy(self) -> list[int]:
         """Return the pids of the processes that still have tasks of the current batch to run.
 
@@ -98,7 +87,7 @@ class SparkQuery(ScratchQuery):
         self.spark = spark
         self.program = start.program
         self.directories = start.directories
-        self.error: StreamsRuntimeError | None = None
+        self.error: QueryFailure | None = None
         self.log = open_pe_logger(self.directories.log, self.directories.log_size)
         self._query: StreamingQuery | None = None
         self._starts = 0
@@ -132,11 +121,10 @@ class SparkQuery(ScratchQuery):
         """True if the query runs."""
         return self._query is not None and self._query.isActive
 
-    def failure(self) -> StreamsRuntimeError | None:
-        """Return the error that ended the query; None while the query runs or is about to be started again.
+    def failure(self) -> QueryFailure | None:
+        """Return why the query ended; None while the query runs or is about to be started again.
 
-        The reason that the planner has recorded, which also sets `permanent` and `cause`, has priority over Spark's.
-        Spark's reason is logged once.
+        The reason that the planner has recorded has priority over Spark's. Spark's reason is logged once.
 
         A query that could not start because Python was slow to start is started again by this call, after a pause, up
         to `MOST_STARTS` times.
@@ -144,7 +132,7 @@ class SparkQuery(ScratchQuery):
         if self.active or self._query is None:
             return None
         if self.error is None:
-            self.error = self.given_up()
+            self.error = self._scratch.failure
             if self.error is not None:
                 return self.error
             exception = self._query.exception()
@@ -152,7 +140,7 @@ class SparkQuery(ScratchQuery):
                 return None
             why = reason(str(exception)) if exception else "the query stopped by itself"
             message = f"PE {self.program.pe}: {self._whose()}{why} (log: {place_for_others(self.directories.log)})"
-            self.error = (OutsideFailure if FULL in str(exception) else StreamsRuntimeError)(message)
+            self.error = QueryFailure(message, outside=FULL in str(exception))
             self.log.error("%s\n%s", message, exception)
         return self.error
 

@@ -29,7 +29,7 @@ from streams_orchestration.runtime.engine.spark.frames.reading import released_s
 from streams_orchestration.runtime.engine.spark.frames.time_files import TimeFiles
 from streams_orchestration.runtime.engine.spark.frames.writing import mark_segments
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
-from streams_orchestration.runtime.errors.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError, QueryFailure
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState, TaskInput, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts, add
 from streams_orchestration.runtime.queries.pe_view import PeView
@@ -96,7 +96,7 @@ class FramePlanner(Planner):
         try:
             self._time.load(self._time_files.load(self._name))
         except OperatorError as error:
-            self.scratch.fail(f"PE {program.pe}: {error}", permanent=True)
+            self.scratch.fail(QueryFailure(f"PE {program.pe}: {error}", permanent=True))
             raise
         self._marks: list[OutputMarks] = []
         """The watermarks after the results of the planned batch."""
@@ -138,7 +138,7 @@ class FramePlanner(Planner):
             outside, disk = is_outside(error), is_of_disk(error)
             bad = isinstance(error, OperatorError) and not outside
             message = f"PE {self.scratch.launched.program.pe}, batch {plan.batch}: {error}"
-            self.scratch.fail(message, permanent=bad, outside=outside, disk=disk)
+            self.scratch.fail(QueryFailure(message, permanent=bad, outside=outside, disk=disk))
             raise
 
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
@@ -156,7 +156,7 @@ class FramePlanner(Planner):
                 f"PE {self.scratch.launched.program.pe}: the checkpoint of Spark is at batch {self._at_batch}, "
                 f"the catalog at batch {view.batch}; reset its unit"
             )
-            self.scratch.fail(message, permanent=False)
+            self.scratch.fail(QueryFailure(message))
             raise StreamsRuntimeError(message)
         self._flushing = False
         if plan is None or not self._flushes:

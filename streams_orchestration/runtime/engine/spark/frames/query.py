@@ -24,8 +24,8 @@ from streams_orchestration.runtime.engine.spark.frames.composing import Composit
 from streams_orchestration.runtime.engine.spark.frames.programs import frame_text, state_operator
 from streams_orchestration.runtime.engine.spark.frames.progress import ProgressNote
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
-from streams_orchestration.runtime.errors.errors import CatalogError, StreamsRuntimeError
-from streams_orchestration.runtime.errors.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.errors import CatalogError
+from streams_orchestration.runtime.errors.operator_errors import OperatorError, QueryFailure
 from streams_orchestration.runtime.programs.stored_compilation import places_of
 from streams_orchestration.runtime.tasks.stored_states import at_boundary, newest_batch, newest_states
 
@@ -80,14 +80,14 @@ class FrameQuery(SparkQuery):
         try:
             super().start()
         except OperatorError as error:
-            self.permanent = not isinstance(error, WithinEpochError)
             place = self._places().get(error.operator)
             at = "" if place is None else f" ({place})"
-            self.error = StreamsRuntimeError(f"PE {self.program.pe}: {error}{at}")
-            self.log.error("%s", self.error)
+            message = f"PE {self.program.pe}: {error}{at}"
+            self.error = QueryFailure(message, permanent=not isinstance(error, WithinEpochError))
+            self.log.error("%s", message)
 
-    def failure(self) -> StreamsRuntimeError | None:
-        """Return the error that ended the query; None while it runs or is to be started again.
+    def failure(self) -> QueryFailure | None:
+        """Return why the query ended; None while it runs or is to be started again.
 
         While the query runs, also note its progress every `NOTE_SECONDS`, if that succeeds.
         """
