@@ -14,6 +14,7 @@ from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.deployment.requests import (
     REDEPLOY_TIMEOUT_SECONDS,
     ContinueFromState,
+    Redeploy,
     Request,
     Revert,
     StartOver,
@@ -57,7 +58,7 @@ def create_savepoint(home: Home, application: str, name: str | None = None, **op
 
 def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
     with lock_start(home.prepare(), wanted.name, "redeploy") as lock:
-        return redeploying.replace_plan(open_application(home, lock, wanted), **options)
+        return redeploying.replace_plan(open_application(home, lock, wanted), Redeploy(**options))
 
 
 def revert_redeploy(home: Home, application: str) -> Redeployment | None:

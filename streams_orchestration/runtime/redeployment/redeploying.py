@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -20,7 +20,7 @@ from streams_orchestration.runtime.deployment.control import cancel_application,
 from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import add_query_columns
-from streams_orchestration.runtime.deployment.requests import REDEPLOY_TIMEOUT_SECONDS
+from streams_orchestration.runtime.deployment.requests import Redeploy, Revert
 from streams_orchestration.runtime.errors.errors import (
     CommitUnknownError,
     RedeployRefusedError,
@@ -73,7 +73,7 @@ class PlanChange:
     after: PlannedCompilation
     """The new plan, with its run-time numbers."""
     redeployment: Redeployment
-    within: float = REDEPLOY_TIMEOUT_SECONDS
+    within: float
     """Seconds for the changed units to reach their cuts, and then to complete an epoch."""
 
     @property
@@ -87,9 +87,7 @@ class PlanChange:
         return self.opened.catalog
 
 
-def replace_plan(
-    opened: OpenedApplication, *, drop_state: Collection[str] = (), within: float = REDEPLOY_TIMEOUT_SECONDS
-) -> Redeployment:
+def replace_plan(opened: OpenedApplication, request: Redeploy | Revert) -> Redeployment:
     """Replace the deployed plan by a new one, start the hosts that it needs, and wait until its trial is decided.
 
     Unchanged units keep running. The others are drained to their cuts, and continue there with the new plan. If a unit
@@ -99,15 +97,14 @@ def replace_plan(
 
     Args:
         opened: the application with the new plan.
-        drop_state: operators whose state may be lost.
-        within: seconds for the changed units to reach their cuts, and then to complete an epoch.
+        request: the state that may be lost, and the seconds that the drain and the trial may take.
 
     Returns:
         The redeploy, with its measured pause if units were restarted.
 
     Raises:
-        RedeployRefusedError: state would be lost that `drop_state` does not name.
-        DropStateError: `drop_state` names an operator whose state would not be lost.
+        RedeployRefusedError: state would be lost that the request does not name.
+        DropStateError: the request names an operator whose state would not be lost.
         NotDrainedError: the units did not reach their cuts in time; they continue with the deployed plan.
         NotWrittenError: the states of the new plan could not be written; the deployed plan continues.
         RevertedError: the new plan failed its trial, and the previous plan was restored.
@@ -129,15 +126,15 @@ def replace_plan(
     """
     catalog, application = opened.catalog, opened.name
     await_trial(catalog, application)  # the trial of a redeploy whose process has died
-    redeployment = preview_redeploy(catalog, opened.wanted, drop_state)
+    redeployment = preview_redeploy(catalog, opened.wanted, request.drop_state)
     if redeployment.verdict == "unchanged" and redeployment.before == redeployment.after:
         return redeployment
     if not redeployment.acceptable:
         raise RedeployRefusedError(redeployment)
     after = at_run_time(add_query_columns(opened.wanted), redeployment.numbering)
     programs = [pe.program for pe in deployed_pes(catalog, application)]
-    change = PlanChange(opened, programs, after, redeployment, within)
-    until = world.monotonic() + within
+    change = PlanChange(opened, programs, after, redeployment, request.within)
+    until = world.monotonic() + request.within
     with resumed(opened) as was_stopped:
         rehearse(change)
         with units_on_hold(catalog, application, redeployment.ending):
@@ -159,13 +156,12 @@ def resumed(opened: OpenedApplication) -> Generator[bool]:
         NotDeployedError: the application was dropped meanwhile.
     """
     a, catalog, application = tables.application, opened.catalog, opened.name
-    with catalog.read() as connection:
-        row = connection.execute(select(a.c.wanted, a.c.state).where(a.c.name == application)).one_or_none()
-    was_stopped = row is not None and "STOPPED" in (row.wanted, row.state)
+    was_stopped = False
     try:
         with catalog.write() as connection:
             require_incomplete(connection, application)
-            row = connection.execute(select(a).where(a.c.name == application)).one()
+            row = connection.execute(select(a.c.wanted, a.c.state).where(a.c.name == application)).one()
+            was_stopped = "STOPPED" in (row.wanted, row.state)
             resume(connection, application, row.state, opened.settings)
         yield was_stopped
     except BaseException:

@@ -102,10 +102,10 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
         case FromSavepoint(savepoint, drop_state, fresh):
             place = find_savepoint(home, savepoint, opened.name)
             brought = BroughtUp(restored=restore(opened, place, drop_state=drop_state, fresh=fresh))
-        case Redeploy(drop_state, within):
-            brought = BroughtUp(replace_plan(opened, drop_state=drop_state, within=within))
-        case Revert(drop_state, within):
-            redeployment = replace_plan(opened, drop_state=drop_state, within=within)
+        case Redeploy():
+            brought = BroughtUp(replace_plan(opened, request))
+        case Revert():
+            redeployment = replace_plan(opened, request)
             record_revert(opened.catalog, redeployment)
             brought = BroughtUp(redeployment)
     continue_from_state(opened)

@@ -254,7 +254,7 @@ def test_a_redeploy_is_reverted_by_hand_once(local: LocalApplication):
 def stepped_redeploys(local: LocalApplication, monkeypatch: pytest.MonkeyPatch) -> None:
     """Redeploys of `bring_up` start no hosts, and are decided by steps in this process."""
 
-    def try_here(opened: OpenedApplication, **_options: object) -> Redeployment:
+    def try_here(opened: OpenedApplication, _request: object) -> Redeployment:
         redeployment = redeploy(local, opened.wanted.compilation)
         decided(local)
         return redeployment
