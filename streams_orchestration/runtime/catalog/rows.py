@@ -18,6 +18,7 @@ from streams_orchestration.runtime.catalog.states import (
     Timer,
     TrialState,
     UnitState,
+    WantedState,
     visible_epoch,
 )
 
@@ -48,7 +49,7 @@ class ApplicationRow(CatalogRow):
     compilation: bytes
     base: str  # directory of the spec
     settings: dict[str, Any]  # settings with which its hosts start
-    wanted: Literal["RUNNING", "STOPPED"]
+    wanted: WantedState
     # unix time until which a stopped application continues, to reach its cut; it is renewed meanwhile
     runs_until: float | None
     bounded: str | None  # id of the bounded run, which reads only the present input; null for any other run

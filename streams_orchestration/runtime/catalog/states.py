@@ -6,6 +6,8 @@ from typing import Literal
 
 ApplicationState = Literal["RUNNING", "WAITING", "COMPLETED", "STOPPED"]
 """State of an application. It is shown as WAITING while one of its hosts is WAITING; the catalog then holds RUNNING."""
+WantedState = Literal["RUNNING", "STOPPED", "REMOVED"]
+"""State that an application is to have. It is REMOVED once its files are being removed: then it cannot run again."""
 HostState = Literal["WAITING", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 """State of a host. It is WAITING while no machine takes it."""
 MachineState = Literal["UP", "DRAINING", "DOWN"]

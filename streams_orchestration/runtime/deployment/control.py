@@ -122,7 +122,8 @@ def cancel_application(catalog: Catalog, application: str, timeout: float = STOP
     report_lineage_failure(catalog, application)
     a, h, p, u = tables.application, tables.host, tables.pe, tables.unit
     with catalog.write() as connection:
-        connection.execute(update(a).where(a.c.name == application).values(wanted="STOPPED", runs_until=None))
+        mine = (a.c.name == application, a.c.wanted != "REMOVED")
+        connection.execute(update(a).where(*mine).values(wanted="STOPPED", runs_until=None))
     await_status(catalog, application, timeout, lambda status: not any(host.alive for host in status.hosts))
     with catalog.read() as connection:
         hosts = HostRow.all(connection, select(h).where(h.c.application == application))

@@ -19,6 +19,7 @@ from streams_orchestration.runtime.deployment.dropping import drop_application, 
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import add_query_columns
 from streams_orchestration.runtime.deployment.run_kinds import begin_run, reopen
+from streams_orchestration.runtime.errors.errors import NotDeployableError
 from streams_orchestration.runtime.hosts.pes import read_program
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
@@ -54,8 +55,7 @@ def write_first_plan(opened: OpenedApplication, *, fresh: bool = False, asks_spa
             run, or cannot be read.
         ApplicationError: Spark refuses a query.
         AnalysisError, JavaError, HostLaunchError: Spark could not analyse the queries.
-        OSError: `fresh` is set, and a published result cannot be removed; the application is stopped, and its state
-            is kept.
+        OSError: `fresh` is set, and a published result cannot be removed; the application is partly removed.
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
@@ -85,8 +85,8 @@ def continue_from_state(opened: OpenedApplication) -> None:
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
         OtherVersionError: another version of the product wrote the deployed plan.
-        NotDeployableError: a bounded run is wanted, but an unbounded one is under way; or a run is to continue a
-            complete application with a Spark query that has closed all its windows.
+        NotDeployableError: the application is partly removed; a bounded run is wanted, but an unbounded one is under
+            way; or a run is to continue a complete application with a Spark query that has closed all its windows.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     prepare_stored()
@@ -105,7 +105,8 @@ def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Com
         ApplicationChangedError: another application of the same name is deployed.
         OtherVersionError: another version of the product wrote the program of a PE, or the stored compilation where it
             is needed.
-        NotDeployableError: an unbounded run is under way, or a Spark query has closed all its windows.
+        NotDeployableError: the application is partly removed, an unbounded run is under way, or a Spark query has
+            closed all its windows.
     """
     a, application, wanted, run = tables.application, opened.name, opened.wanted, opened.run
     compilation = wanted.compilation
@@ -223,11 +224,19 @@ def resume(connection: Connection, application: str, state: str, settings: Setti
     begins its time again. A unit with a Spark query that has stopped within an epoch is marked for a reset.
 
     Raises:
+        NotDeployableError: the application is partly removed.
         OtherVersionError: another version of the product wrote the program of a PE.
     """
     a, u = tables.application, tables.unit
     # a bounded run that has stopped by itself is no longer wanted, but may not be marked as STOPPED yet
-    ends = connection.scalar(select(a.c.wanted).where(a.c.name == application)) == "STOPPED" and state != "COMPLETED"
+    wanted = connection.scalar(select(a.c.wanted).where(a.c.name == application))
+    if wanted == "REMOVED":
+        message = (
+            f"{application} is partly removed, since its removal was interrupted: `streams remove {application}` "
+            "removes the rest, and --fresh starts over"
+        )
+        raise NotDeployableError(message)
+    ends = wanted == "STOPPED" and state != "COMPLETED"
     connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING", runs_until=None))
     if state != "STOPPED" and not ends:
         return

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from sqlalchemy import Connection, delete
+from sqlalchemy import Connection, delete, update
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.pe_program import PeProgram
@@ -14,6 +14,7 @@ from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.storage.durable_files import forget_names, sync_removals, sync_trees
 from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.errors.errors import NotDeployableError
@@ -72,7 +73,9 @@ def drop_application(opened: OpenedApplication, programs: tuple[PeProgram, ...])
     home, catalog, application = opened.home, opened.catalog, opened.name
     if opened.deployed:
         cancel_application(catalog, application)
-    remove_published(published_files(home, programs))
+    published = published_files(home, programs)
+    begin_removal(catalog, application)
+    remove_published(published)
     with catalog.write() as connection:
         delete_rows(connection, application)
     home.store.remove_all(data_of(application))
@@ -84,6 +87,13 @@ def drop_application(opened: OpenedApplication, programs: tuple[PeProgram, ...])
         directories.append(stored)
     sync_trees(directories)  # a directory that cannot be removed may have lost some of its files
     sync_removals(directories)
+
+
+def begin_removal(catalog: Catalog, application: str) -> None:
+    """Record that files of an application are removed from now on, so that it cannot continue without them."""
+    a = tables.application
+    with catalog.write() as connection:
+        connection.execute(update(a).where(a.c.name == application).values(wanted="REMOVED"))
 
 
 def delete_rows(connection: Connection, application: str) -> None:

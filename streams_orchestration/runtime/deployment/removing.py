@@ -1,6 +1,7 @@
 """Removal of an application for good. It needs neither the spec nor, without the results, the deployed plan.
 
-An interrupted removal is repeated from its beginning, since each step keeps what later steps need to find their files:
+An interrupted removal is repeated from its beginning, since each step keeps what later steps need to find their files.
+First the catalog records that the application is being removed, so it does not continue after an interruption. Then go:
 
 1. Published results, if they are to go, and outputs that wait beside their targets. Only the catalog knows where they
    are.
@@ -33,7 +34,12 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.place_of_files import is_kept
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.catalog.start_lock import StartLock
-from streams_orchestration.runtime.deployment.dropping import delete_rows, published_files, remove_published
+from streams_orchestration.runtime.deployment.dropping import (
+    begin_removal,
+    delete_rows,
+    published_files,
+    remove_published,
+)
 from streams_orchestration.runtime.errors.errors import NotDeployableError, OtherVersionError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.sinks.completing import pending_directories
@@ -130,6 +136,7 @@ def remove_application(home: Home, lock: StartLock, application: str, *, results
     found = _find(home, application, results=results)
     removal = _preview(home, application, found)
     with _named(application):
+        begin_removal(found.catalog, application)
         remove_published(found.published)
         _remove_directories(found.waiting)
         if found.rows:

@@ -209,7 +209,7 @@ class Host:
             row = self.presence.row()
             if row.plan != self.plan:
                 self._load(row)
-            if row.wanted == "STOPPED":
+            if row.wanted != "RUNNING":
                 self._quiesce()
                 self.stop_all()
                 self.publisher.stop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
@@ -12,6 +12,7 @@ from streams_orchestration import world
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
+from streams_orchestration.runtime.catalog.states import WantedState
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import (
     CatalogMissingError,
@@ -55,7 +56,7 @@ class Wanted(CatalogRow):
     life: str
     base: str
     settings: dict[str, Any]
-    wanted: Literal["RUNNING", "STOPPED"]
+    wanted: WantedState
     plan: int
     bounded: str | None
     """The id of the bounded run; None for an endless one."""

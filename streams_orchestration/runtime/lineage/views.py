@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import HostRow, LineageRunRow, UnitRow
-from streams_orchestration.runtime.catalog.states import ENDED, ApplicationState
+from streams_orchestration.runtime.catalog.states import ENDED, ApplicationState, WantedState
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.lineage.progress import RunMoment, Sent
 from streams_orchestration.runtime.storage.home import Home
@@ -27,7 +27,7 @@ BROKEN = ("UNHEALTHY", "RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED")
 class ApplicationFacts(CatalogRow):
     """The columns of an application's row that determine its run. Times are unix seconds."""
 
-    wanted: Literal["RUNNING", "STOPPED"]
+    wanted: WantedState
     state: ApplicationState
     taken_at: float | None
     deployed_at: float

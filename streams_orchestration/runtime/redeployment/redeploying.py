@@ -111,7 +111,7 @@ def replace_plan(opened: OpenedApplication, request: Redeploy | Revert) -> Redep
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan, so the deployed one continues.
         OperatorError: a stored state cannot be read.
         SetUpError, ImplementationError, ValidationError: an operator of the new plan cannot be imported or set up.
-        NotDeployableError: the application is complete.
+        NotDeployableError: the application is complete or partly removed.
         ValueError: the time zone changes, and the filter of an Import is wrong.
         ApplicationError: Spark refuses a query.
         AnalysisError: Spark could not analyse the queries.
@@ -151,7 +151,7 @@ def resumed(opened: OpenedApplication) -> Generator[bool]:
     Yield True if it was stopped.
 
     Raises:
-        NotDeployableError: the application is complete.
+        NotDeployableError: the application is complete or partly removed.
         OtherVersionError: another version of the product wrote the program of a PE.
         NotDeployedError: the application was dropped meanwhile.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,15 @@ import pytest
 from sqlalchemy import select, update
 
 from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.compiler.compiling import recompile
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
-from streams_orchestration.runtime.deployment import removing
+from streams_orchestration.runtime.deployment import dropping, removing
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.removing import NotRemovedError, preview_removal, remove_application
+from streams_orchestration.runtime.deployment.requests import ContinueFromState, Redeploy, StartOver
 from streams_orchestration.runtime.errors.errors import CatalogPlaceError, NotDeployableError, NotDeployedError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
@@ -26,7 +30,7 @@ from streams_orchestration_tests.runtime.applications import compiled, published
 from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.exporting import doubled, exporter, importer, run_until_idle
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.locked import deploy
+from streams_orchestration_tests.runtime.locked import deploy, write_wanted
 from streams_orchestration_tests.runtime.running import Running
 from streams_orchestration_tests.runtime.stored import store_in
 from streams_orchestration_tests.servers.s3 import S3
@@ -183,6 +187,29 @@ def test_an_interrupted_removal_is_completed_by_the_next_one(tmp_path: Path, mon
             remove(local.home, results=True)
     assert known == sorted(known, reverse=True)
     assert set(known) == {True, False}
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_partly_removed_application_does_not_continue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: bool):
+    def interrupted(*_: object) -> None:
+        raise Interruption
+
+    local = stopped(tmp_path)
+    wanted = deployable(local.compilation)
+    with monkeypatch.context() as patch, pytest.raises(Interruption):
+        patch.setattr(dropping if fresh else removing, "delete_rows", interrupted)
+        if fresh:
+            write_wanted(local.home, wanted, StartOver())
+        else:
+            remove(local.home, results=True)
+    assert not any((tmp_path / "target").glob("part-*"))
+    cancel_application(local.catalog, "app", 0.0)
+    wider = deployable(recompile(replace(local.compilation, options=Options(fusion="manual", pes=3))))
+    for again, request in ((wanted, ContinueFromState()), (wanted, Redeploy()), (wider, Redeploy())):
+        with pytest.raises(NotDeployableError, match=r"app is partly removed.*`streams remove app`.*--fresh"):
+            write_wanted(local.home, again, request)
+    write_wanted(local.home, wanted, StartOver())
+    assert read_status(local.home, "app").state == "RUNNING"
 
 
 def test_a_file_that_cannot_be_removed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
