@@ -195,14 +195,18 @@ class _Tick:
     def check_application(self, application: str, mark: str, *, late: bool) -> list[api.UnitFailure]:
         """Check an application, and return the failures whose reset is due; none if the check fails.
 
-        An error of the application is remembered and logged, so that it does not affect other applications.
+        There are none either if the application is no longer deployed. An error of the application is remembered and
+        logged, so that it does not affect other applications.
 
         Raises:
             CatalogUnavailableError: the catalog cannot be used.
             CatalogVersionError: the catalog is of another version.
         """
         try:
-            return self.note_failures(application) if late else self.collect_news(application, mark)
+            status = api.observe_status(api.open_catalog(self.home, application), application)
+            return self.note_failures(status) if late else self.collect_news(status, mark)
+        except api.NotDeployedError:  # undeployed after the summary was read
+            return []
         except (api.CatalogUnavailableError, api.CatalogVersionError):
             raise
         except Exception as error:  # noqa: BLE001  its stored data may be damaged in any way
@@ -212,40 +216,30 @@ class _Tick:
             self.unreadable[application] = reason
             return []
 
-    def note_failures(self, application: str) -> list[api.UnitFailure]:
+    def note_failures(self, status: api.ApplicationStatus) -> list[api.UnitFailure]:
         """Note the application's failures and the runs that their resets owe, and return those whose reset is due.
 
-        There are none if the application is no longer deployed. Other changes are left to the next tick. Raises
-        StreamsRuntimeError as `observe_status` does.
+        Other changes are left to the next tick.
         """
-        try:
-            status = api.observe_status(api.open_catalog(self.home, application), application)
-        except api.NotDeployedError:  # undeployed after the summary was read
-            return []
-        before = self.memories[application]
+        before = self.memories[status.application]
         seen = decide_actions(status, api.now(), before)
-        self.memories[application] = replace(before, known=seen.memory.known, owed=seen.memory.owed)
+        self.memories[status.application] = replace(before, known=seen.memory.known, owed=seen.memory.owed)
         self.late |= bool(seen.resets)
         return [reset.failure for reset in seen.resets]
 
-    def collect_news(self, application: str, mark: str) -> list[api.UnitFailure]:
+    def collect_news(self, status: api.ApplicationStatus, mark: str) -> list[api.UnitFailure]:
         """Collect the events of an application's news, and return its failures whose reset is due.
 
-        Failures that must not be reset are logged and reported when they are new. Nothing is done if the application is
-        no longer deployed.
+        Failures that must not be reset are logged and reported when they are new.
 
         Args:
-            application: the application's name.
+            status: the status of the application.
             mark: the mark of the application's summary, to recognise later news.
 
         Raises:
-            StreamsRuntimeError: a unit was removed meanwhile.
             NotDeployedError: the application was dropped meanwhile.
         """
-        try:
-            status = api.observe_status(api.open_catalog(self.home, application), application)
-        except api.NotDeployedError:  # undeployed after the summary was read
-            return []
+        application = status.application
         now, before = api.now(), self.memories[application]
         seen = decide_actions(status, now, before, api.read_machines(self.home))
         if seen.memory.remark != before.remark:
@@ -271,9 +265,7 @@ class _Tick:
         """Begin the reset of a unit here, since a run takes seconds to start. If that fails, the run begins it."""
         name = f"{failure.application}: {failure.unit}"
         try:
-            generation = api.reset_unit(
-                self.home, failure.application, failure.unit, generation=failure.generation, force=False
-            )
+            generation = api.reset_unit(self.home, failure.application, failure.unit, generation=failure.generation)
         except api.StreamsRuntimeError as error:
             self.context.log.warning("%s: %s; the requested run resets it", name, error)
         else:
