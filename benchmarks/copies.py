@@ -77,7 +77,7 @@ def batch(home: Path, compilation: PlannedCompilation) -> Callable[[], tuple[int
     def run() -> tuple[int, dict[str, float]]:
         SEEN.clear()
         results = application.execute(program, plan)
-        assert not any(result.error for result in results), results
+        assert not any(result.failure for result in results), results
         return sum(sum(result.copies.values()) for result in results), dict(SEEN)
 
     return run

@@ -24,6 +24,7 @@ from streams_orchestration.runtime.errors.operator_errors import OperatorError, 
 from streams_orchestration.runtime.logs import secret_redaction
 from streams_orchestration.runtime.logs.logs import open_operator_logger
 from streams_orchestration.runtime.logs.secret_redaction import hide_secrets
+from streams_orchestration.runtime.programs.failure import Failure
 
 SECRET = "planted-Secret-4711"
 ADDRESS = f"amqp://me:{SECRET}@host"
@@ -152,6 +153,7 @@ def test_a_failure_of_an_operator_shows_no_secret():
     assert SECRET not in repr(failure)
     error = OperatorError("A", f"OSError: {ADDRESS}", failure)
     assert SECRET not in repr((error.reason, error.args))
+    assert SECRET not in Failure(f"OSError: {ADDRESS}").message
 
 
 @pytest.mark.parametrize(

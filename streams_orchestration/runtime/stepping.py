@@ -111,7 +111,7 @@ class SteppedApplication:
         return plan_batch(program, view, source_limit=self.source_limit, now=world.now())
 
     def execute(self, program: PeProgram, plan: BatchPlan) -> list[TaskResult]:
-        """Run the tasks of a batch, and return their results without committing them; an error is in its result."""
+        """Run the tasks of a batch, and return their results without committing them; a failure is in its result."""
         scratch = self._scratch(program)
         rows = [
             (part.partition, 0, PLAN, 0, 0, plan_codec.dump_json(replace(plan, inputs=(part,)))) for part in plan.inputs
@@ -156,8 +156,8 @@ class SteppedApplication:
             return False
         results = self.execute(program, plan)
         for result in results:
-            if result.error:
-                raise StepError(str(result.error))
+            if result.failure is not None:
+                raise StepError(result.failure.message)
         self.results += results
         commit_batch(self.catalog, program, plan, results, 0.0)
         self.publish()

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
 from streams_orchestration.runtime.engine.spark.query import ScratchQuery
-from streams_orchestration.runtime.errors.operator_errors import QueryFailure
 from streams_orchestration.runtime.hosts import host_process
 from streams_orchestration.runtime.processes.processes import is_alive, process_started
+from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration_tests.chaos.local_engine import STOP
 
 STOP_SECONDS = 2.0
@@ -108,11 +108,11 @@ class LocalQuery(ScratchQuery):
         """Its process lives."""
         return is_alive(*self._process)
 
-    def failure(self) -> QueryFailure | None:
+    def failure(self) -> Failure | None:
         """Return the failure with which the process ended by itself."""
         if self.active:
             return None
-        return self._scratch.failure or QueryFailure(f"PE {self.pe}: its process has ended")
+        return self._scratch.failure or Failure(f"PE {self.pe}: its process has ended")
 
     def stop(self) -> None:
         """Tell it to end, and wait a little: who is paused ends later."""

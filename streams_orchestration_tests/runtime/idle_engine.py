@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from streams_orchestration.runtime.engine.port import QueryStart
-from streams_orchestration.runtime.errors.operator_errors import QueryFailure
+from streams_orchestration.runtime.programs.failure import Failure
 
 
 class IdleQuery:
@@ -17,13 +17,13 @@ class IdleQuery:
         self.pe, self.generation = start.program.pe, start.generation
         self.begun = self.idle = True
         self.starting = False
-        self.error: QueryFailure | None = None
+        self.failed: Failure | None = None
 
     def busy(self) -> list[int]:
         return []
 
-    def failure(self) -> QueryFailure | None:
-        return self.error
+    def failure(self) -> Failure | None:
+        return self.failed
 
     def stop(self) -> None:
         """Do nothing."""

@@ -52,7 +52,7 @@ def test_the_consumer_names_it_and_a_reset_of_the_region_writes_it_anew(local: L
     consumer = next(p for p in local.programs if stream in {each.stream for each in p.inputs})
     plan = local.plan(consumer)
     assert plan is not None
-    (error,) = [result.error for result in local.execute(consumer, plan) if result.error]
+    (error,) = [result.failure.message for result in local.execute(consumer, plan) if result.failure]
     assert f"stream {stream}: the segment {path} {message}" in error
     assert "A reset of the region" in error
     reset_unit(local.home, local.name, "region-0")

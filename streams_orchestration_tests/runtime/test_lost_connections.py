@@ -178,10 +178,10 @@ def test_a_planner_gives_up_when_the_catalog_stays_away(tmp_path: Path, monkeypa
     query.turn()
     with pytest.raises(CatalogLostError):
         query.turn()
-    given_up = query.scratch.failure
-    assert given_up is not None
-    assert "no route to it" in given_up.message
-    assert not given_up.permanent
+    failure = query.scratch.failure
+    assert failure is not None
+    assert "no route to it" in failure.message
+    assert failure.nature == "outside"
 
 
 def test_an_outage_beyond_its_limit_ends_with_the_error():

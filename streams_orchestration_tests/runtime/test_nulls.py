@@ -33,9 +33,9 @@ def application(tmp_path: Path, graph: list[dict[str, Any]]) -> LocalApplication
 def error(local: LocalApplication) -> str:
     plan = local.plan(local.programs[0])
     assert plan is not None
-    (result,) = [result for result in local.execute(local.programs[0], plan) if result.error]
-    assert result.permanent
-    return str(result.error)
+    (failure,) = [result.failure for result in local.execute(local.programs[0], plan) if result.failure]
+    assert failure.nature == "data"
+    return failure.message
 
 
 def test_nulls_pass_where_nothing_forbids_them(tmp_path: Path):

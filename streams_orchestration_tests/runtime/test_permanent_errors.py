@@ -13,7 +13,7 @@ from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.engine.spark import stages
-from streams_orchestration.runtime.programs.batches import TaskResult
+from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration_tests.runtime import sample_operators
@@ -28,12 +28,12 @@ def local(tmp_path: Path) -> LocalApplication:
     return LocalApplication(Home(tmp_path / "home"), totals(file, fusion="manual", pes=1), 5)
 
 
-def failed(local: LocalApplication) -> list[TaskResult]:
-    """Return the failed tasks of the next batch."""
+def failed(local: LocalApplication) -> list[Failure]:
+    """Return the failures of the next batch's tasks."""
     (program,) = local.programs
     plan = local.plan(program)
     assert plan is not None
-    return [result for result in local.execute(program, plan) if result.error]
+    return [result.failure for result in local.execute(program, plan) if result.failure]
 
 
 def remove(path: Path) -> None:
@@ -64,10 +64,9 @@ def test_a_state_that_is_gone_or_altered_cannot_come_back(
     results = failed(local)
     assert results
     for result in results:
-        assert result.permanent is permanent
-        assert result.error is not None
-        assert "cannot be read" in result.error
-        assert "--fresh" in result.error
+        assert (result.nature == "data") is permanent
+        assert "cannot be read" in result.message
+        assert "--fresh" in result.message
 
 
 def test_a_file_that_an_operator_misses_may_be_there_after_a_reset(
@@ -79,7 +78,7 @@ def test_a_file_that_an_operator_misses_may_be_there_after_a_reset(
     monkeypatch.setattr(RunningTotals, "process", process)
     results = failed(local)
     assert results
-    assert not any(result.permanent for result in results)
+    assert not any(failure.nature == "data" for failure in results)
 
 
 def test_a_class_that_is_missing_on_a_worker_fails_its_operator_and_may_be_there_after_a_reset(local: LocalApplication):
@@ -91,14 +90,14 @@ def test_a_class_that_is_missing_on_a_worker_fails_its_operator_and_may_be_there
         for index, operator in program.operators.items()
     }
     results = local.execute(replace(program, operators=operators), plan)
-    (bad,) = [result for result in results if result.error]
-    assert str(bad.error).startswith("operator Doubled: ImplementationError: not_installed:Thing: the module cannot be")
-    assert bad.failure is not None
-    assert (bad.failure.operator, bad.permanent) == ("Doubled", False)
+    (bad,) = [result.failure for result in results if result.failure]
+    assert bad.message.startswith("operator Doubled: ImplementationError: not_installed:Thing: the module cannot be")
+    assert bad.operator is not None
+    assert (bad.operator.operator, bad.nature) == ("Doubled", "unknown")
 
 
-def first_failed(tmp_path: Path, graph: list[dict[str, Any]]) -> TaskResult:
-    """Return the first failed task of an application of one PE."""
+def first_failed(tmp_path: Path, graph: list[dict[str, Any]]) -> Failure:
+    """Return the failure of the first failed task of an application of one PE."""
     local = LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 20)
     while not (bad := failed(local)):
         assert local.step(local.programs[0])
@@ -128,8 +127,8 @@ def test_a_wrong_result_of_an_operator_stops_the_application_at_once(
     same = node("Same", "RunningTotals" if totals else "Passing", "Rows") | {"outputs": [output]}
     file = write_rows(tmp_path / "rows.parquet", 20)
     bad = first_failed(tmp_path, [source("Rows", file), same, sink("Out", "Same")])
-    assert bad.permanent
-    assert str(bad.error).startswith(f"operator {'Rows' if kind is FileSource else 'Same'}: ")
+    assert bad.nature == "data"
+    assert bad.message.startswith(f"operator {'Rows' if kind is FileSource else 'Same'}: ")
 
 
 @pytest.mark.parametrize("result", [42, "text", [1], {"k": ["a"]}, {"k": "a", "n": "x"}])
@@ -141,6 +140,6 @@ def test_a_function_s_wrong_result_stops_the_application_at_once(
     custom = node("Inverse", "Custom", "Rows", parameters={parameter: f"{sample_operators.__name__}:inverse_of_one"})
     file = write_rows(tmp_path / "rows.parquet", 20)
     bad = first_failed(tmp_path, [source("Rows", file), custom, sink("Out", "Inverse")])
-    assert bad.permanent
-    assert str(bad.error).startswith("operator Inverse: ")
-    assert "at tuple 1 of batch 0 on input port 0, {k: " in str(bad.error)
+    assert bad.nature == "data"
+    assert bad.message.startswith("operator Inverse: ")
+    assert "at tuple 1 of batch 0 on input port 0, {k: " in bad.message

@@ -67,4 +67,6 @@ def test_only_a_program_that_aborts_may_go_another_way_after_a_reset(statement: 
     [program] = stepped.programs
     plan = stepped.plan(program)
     assert plan is not None
-    assert [each.permanent for each in stepped.execute(program, plan)] == [permanent]
+    [result] = stepped.execute(program, plan)
+    assert result.failure is not None
+    assert (result.failure.nature == "data") is permanent

@@ -18,11 +18,11 @@ from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
 from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.engine.spark.query import ScratchQuery
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, requests
-from streams_orchestration.runtime.errors.operator_errors import QueryFailure
 from streams_orchestration.runtime.hosts import host_process
 from streams_orchestration.runtime.hosts.launcher import HostStart, host_command
 from streams_orchestration.runtime.processes.processes import MACHINE, ProcessIdentity, identify
 from streams_orchestration.runtime.programs.codecs import plan_codec
+from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.tasks import meter
@@ -149,11 +149,11 @@ class SimulatedQuery(ScratchQuery):
         """True if its process lives."""
         return self._process.alive
 
-    def failure(self) -> QueryFailure | None:
+    def failure(self) -> Failure | None:
         """Return why it ended by itself."""
         if self.active:
             return None
-        return self._scratch.failure or QueryFailure(f"PE {self.pe}: its process has ended")
+        return self._scratch.failure or Failure(f"PE {self.pe}: its process has ended")
 
     def stop(self) -> None:
         """Have it end behind its batch; a process that is stopped by a signal ends later."""

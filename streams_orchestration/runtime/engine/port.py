@@ -13,7 +13,7 @@ from typing import Protocol
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime.errors.operator_errors import QueryFailure
+from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.settings.limits import SOURCE_LIMIT
 from streams_orchestration.runtime.settings.settings import EngineSettings
@@ -121,7 +121,7 @@ class Query(Protocol):
         """
         ...
 
-    def failure(self) -> QueryFailure | None:
+    def failure(self) -> Failure | None:
         """Return why the query ended; None while it runs, or is to be started again.
 
         A query that could not start yet may be started again by this call.

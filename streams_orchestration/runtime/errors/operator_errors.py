@@ -38,9 +38,6 @@ class OperatorFailure:
     """The tuple that failed, shortened; empty if several tuples are possible."""
     origin: str = ""
     """The file or segment that the tuples were read from, with the rows; empty if that is not known."""
-    outside: bool = False
-    """True if the cause is outside of the application, such as a service that is down or a full disk; it passes by
-    itself."""
     exception: str = ""
     """The name of the exception's type; empty if `cause` begins with it."""
 
@@ -101,18 +98,3 @@ class OperatorError(StreamsRuntimeError):
 
     def __reduce__(self) -> tuple[type[OperatorError], tuple[str, str, OperatorFailure | None]]:
         return type(self), (self.operator, self.reason, self.failure)
-
-
-@dataclass(frozen=True, slots=True)
-class QueryFailure:
-    """The reason why a query ended, or why its planner gave up."""
-
-    message: str
-    permanent: bool = False
-    """True if the same input would fail again."""
-    cause: OperatorFailure | None = None
-    """The failure of the operator that is the cause; None if the cause is not an operator."""
-    outside: bool = False
-    """True if the cause is outside of the application, and passes by itself."""
-    disk: bool = False
-    """True if the cause is a file that this machine cannot use; on another machine the query may run."""

@@ -15,11 +15,11 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
-from streams_orchestration.runtime.errors.operator_errors import QueryFailure
 from streams_orchestration.runtime.hosts.pes import PlacedPe, units_on
 from streams_orchestration.runtime.hosts.planner_notifier import PlannerNotifier
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.hosts.segments_here import streams_here
+from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.units.broken_disks import kind_of_disk
@@ -158,8 +158,7 @@ class Queries:
     def _followed(self, row: PeOfUnit, query: Query) -> bool:
         """Report once that a query runs, or why it failed; return True if anything was reported.
 
-        A failure is logged. It is permanent if the query says so, or if a file is missing that the last cut of the unit
-        needs. Raises UnwantedHostError if the host that would report is unwanted.
+        A failure is logged. Raises UnwantedHostError if the host that would report is unwanted.
         """
         if row.id in self._failed:
             return False
@@ -169,8 +168,7 @@ class Queries:
         if (failure := query.failure()) is None:
             return runs
         log.error("%s", failure.message)
-        lost = check_cuts(self._catalog, self._application, [self.programs[row.id].unit])
-        self._report_failure(row.id, row.generation, failure, permanent=failure.permanent or bool(lost))
+        self._report_failure(row.id, row.generation, failure)
         self._failed.add(row.id)
         return True
 
@@ -189,37 +187,39 @@ class Queries:
                 {"state": "RUNNING", "error": None, "permanent": False, "running": generation},
             )
 
-    def _report_failure(self, pe: int, generation: int, failure: QueryFailure, *, permanent: bool) -> None:
+    def _report_failure(self, pe: int, generation: int, failure: Failure) -> None:
         """Report why a PE failed, unless the unit was reset or the PE has completed meanwhile.
 
-        If the same failure of its operator recurs, the failure may count as permanent. A file that a machine cannot use
-        is a cause of its own for each machine.
+        The failure is permanent if it comes from the data, if a file is missing that the last cut of the unit needs, or
+        if the same failure of its operator recurs. A file that a machine cannot use is a cause of its own for each
+        machine.
 
         Raises:
             UnwantedHostError: the host is no longer wanted.
         """
+        unit, host = self.programs[pe].unit, self._presence.host
+        lost = check_cuts(self._catalog, self._application, [unit])
         self._presence.row()
-        p, cause = tables.pe, failure.cause
-        with self._catalog.write_unit(self._application, self.programs[pe].unit) as connection:
+        p = tables.pe
+        with self._catalog.write_unit(self._application, unit) as connection:
             values: dict[str, Any] = {
                 "state": "FAILED",
                 "error": failure.message,
-                "permanent": permanent,
-                "kind": f"PE {pe}" if cause is None else cause.kind,
+                "permanent": failure.nature == "data" or bool(lost),
+                "kind": f"PE {pe}",
                 "outside": failure.outside,
             }
-            if cause is not None:
+            if failure.operator is not None:
                 before = connection.scalar(
                     select(p.c.failures).where(p.c.application == self._application, p.c.id == pe)
                 )
-                again = count_repeated_failure(before, cause, clock.now())
-                values["outside"] = failure.outside or cause.outside
+                again = count_repeated_failure(before, failure.operator, clock.now())
+                values["kind"] = failure.operator.kind
                 values["failures"] = again.row()
                 values["error"] = again.describe(failure.message)
-                values["permanent"] = permanent or again.hopeless
-            host = self._presence.host
+                values["permanent"] |= again.hopeless and not failure.outside
             machine = connection.scalar(_MACHINE, {"of": self._application, "host": host})
-            if machine is not None and failure.disk:
+            if machine is not None and failure.nature == "disk":
                 values["kind"] = kind_of_disk(host, machine)
             self._report(connection, pe, generation, values)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from streams_orchestration.operators.contract.offset import Offsets
 from streams_orchestration.operators.event_time.decision import IdleDecision
-from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
 from streams_orchestration.runtime.programs.counts import Counts
+from streams_orchestration.runtime.programs.failure import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,16 +229,8 @@ class TaskResult:
     """The Imports and Exports that operators have changed in this batch or before, if there are changes in it."""
     consistent: bool = False
     """True if the trigger operator of the region wants the epoch to end with this batch."""
-    error: str | None = None
-    """The error with which the task failed, in one line; None if it has not failed."""
-    permanent: bool = False
-    """True if the same input would fail again."""
-    failure: OperatorFailure | None = None
-    """The error in parts, if an operator raised it."""
-    outside: bool = False
-    """True if the cause of the error is outside of the application."""
-    disk: bool = False
-    """True if the cause is a file that this machine cannot use."""
+    failure: Failure | None = None
+    """The failure of the task, with a message of one line; None if it has not failed."""
     metrics: Counts = field(default_factory=dict[str, Any])
     """The counts of the task's meter; empty if measuring is off."""
     wake: float | None = None

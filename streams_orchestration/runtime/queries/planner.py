@@ -14,7 +14,6 @@ from pathlib import Path
 
 from streams_orchestration import world
 from streams_orchestration.operators.clients.pauses import Pauses
-from streams_orchestration.operators.errors.external_errors import is_outside
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.clocks import clock
@@ -23,18 +22,17 @@ from streams_orchestration.runtime.errors.errors import (
     StaleGenerationError,
     StreamsRuntimeError,
 )
-from streams_orchestration.runtime.errors.operator_errors import QueryFailure
 from streams_orchestration.runtime.logs.logs import open_pe_logger
 from streams_orchestration.runtime.processes.processes import place_for_others
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
+from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.pacing import Pace
 from streams_orchestration.runtime.queries.pe_view import PeView
 from streams_orchestration.runtime.queries.planning import plan_batch
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.queries.views import read_view
-from streams_orchestration.runtime.storage.broken_disks import is_of_disk
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.task_results import take_answers
 
@@ -119,7 +117,7 @@ class Planner:
             try:
                 self._outage.met(error)
             except CatalogUnavailableError:
-                self.scratch.fail(QueryFailure(str(error), outside=True))
+                self.scratch.fail(Failure(str(error), "outside"))
                 raise
             return batch
         self._outage.over()
@@ -245,7 +243,7 @@ class Planner:
             StreamsRuntimeError: a task failed, or the commit was refused; the scratch directory has the reason.
         """
         launched = self.scratch.launched
-        failed = next((result for result in results if result.error is not None), None)
+        failed = next((result.failure for result in results if result.failure is not None), None)
         try:
             _require_success(launched, plan, results, failed)
             began = world.monotonic()
@@ -257,23 +255,10 @@ class Planner:
             if isinstance(error, StaleGenerationError) and self._view() is None:
                 _log_of(launched).info("%s", error)
                 return False
-            self._fail(error, failed)
+            _log_of(launched).error("%s", error)
+            self.scratch.fail(Failure.of(error) if failed is None else replace(failed, message=str(error)))
             raise
         return True
-
-    def _fail(self, error: StreamsRuntimeError, failed: TaskResult | None) -> None:
-        """Log why a batch was not committed, and leave the reason in the scratch directory.
-
-        Args:
-            error: the error.
-            failed: the result of the task that failed; None if the commit was refused.
-        """
-        _log_of(self.scratch.launched).error("%s", error)
-        if failed is None:
-            failure = QueryFailure(str(error), outside=is_outside(error), disk=is_of_disk(error))
-        else:
-            failure = QueryFailure(str(error), failed.permanent, failed.failure, failed.outside, failed.disk)
-        self.scratch.fail(failure)
 
     def _source_pause(self, plan: BatchPlan, results: Sequence[TaskResult]) -> float:
         """Return the seconds until the first source may have tuples, as it reports them; 0.0 without sources.
@@ -299,11 +284,11 @@ def _log_of(launched: Launched) -> logging.Logger:
 
 
 def _require_success(
-    launched: Launched, plan: BatchPlan, results: Sequence[TaskResult], failed: TaskResult | None
+    launched: Launched, plan: BatchPlan, results: Sequence[TaskResult], failed: Failure | None
 ) -> None:
     """Raise StreamsRuntimeError if a task of a batch failed or has no result."""
     program = launched.program
-    fault = None if failed is None else failed.error
+    fault = None if failed is None else failed.message
     if fault is None and len(results) != len(program.tasks):
         fault = f"only {len(results)} of {len(program.tasks)} tasks returned a result"
     if fault is not None:

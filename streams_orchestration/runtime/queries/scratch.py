@@ -6,18 +6,16 @@ Everything in it serves one query and is removed with it.
 from __future__ import annotations
 
 import functools
-import json
 import logging
 import pickle
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.loading.import_path import import_from
 from streams_orchestration.operators.storage.durable_files import write_whole
-from streams_orchestration.runtime.errors.operator_errors import OperatorFailure, QueryFailure
+from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.storage.directories import Directories
 
 CLAIM = "claim-"
@@ -151,31 +149,27 @@ class Scratch:
         """True if no batch runs, and none will begin."""
         return (Path(self.path) / "resting").exists()
 
-    def fail(self, failure: QueryFailure) -> None:
+    def fail(self, failure: Failure) -> None:
         """Record for the host why the planner gives up. If that cannot be written, only the log has the reason."""
         try:
-            write_whole(self._failure, json.dumps(asdict(failure)), durably=False)
+            write_whole(self._failure, failure.to_json(), durably=False)
         except OSError as error:
-            log.error(
-                "%s cannot be written: %s. Its content was to be: %s", self._failure, error.strerror, failure.message
-            )
+            message = "%s cannot be written: %s. Its content was to be: %s"
+            log.error(message, self._failure, error.strerror, failure.message)
 
     @property
-    def failure(self) -> QueryFailure | None:
+    def failure(self) -> Failure | None:
         """The reason why the planner gave up; None if it did not.
 
         If the reason cannot be read, the disk is at fault, and a reset may help.
         """
         try:
-            fields: dict[str, Any] = dict(json.loads(self._failure.read_bytes()))
-            if fields["cause"] is not None:
-                fields["cause"] = OperatorFailure(**fields["cause"])
-            return QueryFailure(**fields)
+            return Failure.from_json(self._failure.read_bytes())
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or "it is truncated or was altered"
-            return QueryFailure(
+            return Failure(
                 f"the planner has given up, and its reason in {self._failure} cannot be read: {reason}; "
                 "check that its disk works and has room, then reset"
             )

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.operators.errors.errors import DataError, OutsideError, RefusedError, TupleError
-from streams_orchestration.operators.errors.external_errors import is_outside
 from streams_orchestration.runtime.errors.operator_errors import OperatorError, OperatorFailure
 from streams_orchestration.runtime.tasks.instances import OperatorInstance
 from streams_orchestration.runtime.tasks.meter import Meter
@@ -84,10 +83,7 @@ class OperatorCalls:
         modules = instance.operator.code_modules() if instance else (program.implementation.partition(":")[0],)
         file, line = own_line(raised, modules)
         pure = instance is not None and instance.operator.pure
-        outside = is_outside(raised)
-        return OperatorFailure(
-            program.name, text, file, line, pure=pure, outside=outside, batch=self._batch, exception=name
-        )
+        return OperatorFailure(program.name, text, file, line, pure=pure, batch=self._batch, exception=name)
 
 
 def at_mark(port: int, mark: str) -> Callable[[OperatorFailure, BaseException], OperatorFailure]:

@@ -29,8 +29,8 @@ class RepeatedFailure:
 
     @property
     def hopeless(self) -> bool:
-        """True if a pure operator failed twice at the same tuples, for a cause within the application."""
-        return self.repeats > 1 and self.failure.pure and not self.failure.outside
+        """True if a pure operator failed twice at the same tuples."""
+        return self.repeats > 1 and self.failure.pure
 
     def describe(self, error: str) -> str:
         """Return an error text with the number of times in a row that the failure occurred, if it is more than one."""

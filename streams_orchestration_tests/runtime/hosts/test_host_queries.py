@@ -11,10 +11,10 @@ from sqlalchemy import update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors.operator_errors import QueryFailure
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.logs.logs import read_log_end
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.holding import hold_units, release_units
 from streams_orchestration.runtime.units.watch import observe
@@ -48,7 +48,7 @@ def test_a_query_that_fails_for_what_the_last_cut_needs_fails_for_good(host: Hos
     host.queries.engine = engine = IdleEngine()
     host._reconcile()
     for query in engine.queries:
-        query.error = QueryFailure("a segment is gone")
+        query.failed = Failure("a segment is gone")
     monkeypatch.setattr("streams_orchestration.runtime.hosts.queries.check_cuts", lambda *_: {"region-0": "it is lost"})
     host._reconcile()
     for pe in read_status(host.home, "app").pes:

@@ -187,12 +187,11 @@ def test_a_failing_operator_commits_nothing_and_says_whether_a_reset_helps(tmp_p
     (program,) = local.programs
     plan = local.plan(program)
     assert plan is not None
-    failed = [result for result in local.execute(program, plan) if result.error]
-    assert [result.permanent for result in failed] == [permanent]
+    (failure,) = [result.failure for result in local.execute(program, plan) if result.failure]
+    assert (failure.nature == "data") is permanent
     kind = "" if permanent else "RuntimeError: "
-    assert failed[0].error is not None
-    assert failed[0].error.startswith(f"operator Strict: {kind}n is {rows(COUNT)[12][1]} (")
-    assert "sample_operators.py, line " in failed[0].error
+    assert failure.message.startswith(f"operator Strict: {kind}n is {rows(COUNT)[12][1]} (")
+    assert "sample_operators.py, line " in failure.message
 
 
 def test_a_batch_that_failed_leaves_nothing_in_memory(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
@@ -206,7 +205,7 @@ def test_a_batch_that_failed_leaves_nothing_in_memory(local: LocalApplication, m
 
     with monkeypatch.context() as broken:
         broken.setattr(RunningTotals, "checkpoint", refuse)
-        assert any(result.error for result in local.execute(program, plan))
+        assert any(result.failure for result in local.execute(program, plan))
     local.run()
     assert published(local.published("Out")) == expected_totals(rows(COUNT))
 

@@ -9,19 +9,17 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.errors.operator_errors import OperatorFailure, QueryFailure
+from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
+from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.queries.scratch import Scratch
 
 
 def test_the_failure_of_a_planner_is_read_whole(tmp_path: Path):
-    scratch, cause = Scratch(str(tmp_path)), OperatorFailure("Out", "ValueError: no", "Out.py:1")
+    scratch = Scratch(str(tmp_path))
     assert scratch.failure is None
-    for failure in (
-        QueryFailure("it failed", True, cause),
-        QueryFailure("a directory is broken", outside=True, disk=True),
-    ):
-        scratch.fail(failure)
-        assert scratch.failure == failure
+    failure = Failure("it failed", "data", OperatorFailure("Out", "ValueError: no", "Out.py", 1))
+    scratch.fail(failure)
+    assert scratch.failure == failure
 
 
 def test_on_a_full_disk_a_planner_leaves_nothing_and_its_log_says_why(
@@ -32,14 +30,14 @@ def test_on_a_full_disk_a_planner_leaves_nothing_and_its_log_says_why(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    Scratch(str(tmp_path)).fail(QueryFailure("it failed", permanent=True))
+    Scratch(str(tmp_path)).fail(Failure("it failed"))
     assert list(tmp_path.iterdir()) == []
     assert "failure.json cannot be written: No space left on device. Its content was to be: it failed" in caplog.text
 
 
-@pytest.mark.parametrize("content", ["", "[", "{}", "[1]", '{"message": "no", "cause": {"other": 1}}'])
+@pytest.mark.parametrize("content", ["", "[", "{}", "[1]", '{"message": "no", "nature": "other"}'])
 def test_an_unreadable_failure_is_a_fault_of_the_disk(tmp_path: Path, content: str):
     (tmp_path / "failure.json").write_text(content)
-    given_up: Any = Scratch(str(tmp_path)).failure
-    assert "failure.json cannot be read: it is truncated or was altered; check that its disk works" in given_up.message
-    assert given_up.permanent is False
+    failure: Any = Scratch(str(tmp_path)).failure
+    assert "failure.json cannot be read: it is truncated or was altered; check that its disk works" in failure.message
+    assert failure.nature == "unknown"

@@ -17,7 +17,7 @@ from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.operators.standard.files import file_sink
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
-from streams_orchestration.runtime.programs.batches import TaskResult
+from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.transport.segments import write_segment
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source
@@ -39,14 +39,14 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def failed(graph: list[dict[str, Any]], home: Path, pes: int = 1, limit: int = 20) -> TaskResult:
+def failed(graph: list[dict[str, Any]], home: Path, pes: int = 1, limit: int = 20) -> Failure:
     local = LocalApplication(Home(home), compiled(graph, fusion="manual", pes=pes), limit)
     for _ in range(20):
         for program in local.programs:
             plan = local.plan(program)
             if plan is None:
                 continue
-            bad = [result for result in local.execute(program, plan) if result.error]
+            bad = [result.failure for result in local.execute(program, plan) if result.failure]
             if bad:
                 return bad[0]
             local.step(program)
@@ -62,18 +62,20 @@ def test_a_full_disk_is_one_kind_of_cause_whatever_its_message_names(
     monkeypatch.setattr(file_sink, "write_file", full)
     monkeypatch.setattr(file_sink, "write_lines_file", full)
     graph = [source("Rows", file), sink("Out", "Rows")]
-    first, second = (failed(graph, tmp_path / home).failure for home in ("one", "two"))
-    assert first is not None
-    assert second is not None
-    assert first.outside
-    assert first.cause != second.cause
-    assert first.kind == second.kind, "each reset waits longer than the one before only if the kind is the same"
+    first, second = (failed(graph, tmp_path / home) for home in ("one", "two"))
+    assert first.operator is not None
+    assert second.operator is not None
+    assert first.nature == "disk"
+    assert first.message != second.message
+    assert first.operator.kind == second.operator.kind, (
+        "each reset waits longer than the one before only if the kind is the same"
+    )
 
 
 def test_an_operator_that_ends_the_program_has_failed_as_any(file: Path, tmp_path: Path):
     graph = [source("Rows", file), node("Leaving", "leaving", "Rows"), sink("Out", "Leaving")]
     bad = failed(graph, tmp_path / "home")
-    assert re.fullmatch(rf"operator Leaving: SystemExit: 3 {CODE}; {PLACE}", str(bad.error)), bad.error
+    assert re.fullmatch(rf"operator Leaving: SystemExit: 3 {CODE}; {PLACE}", bad.message), bad.message
 
 
 @pytest.mark.parametrize(
@@ -87,23 +89,23 @@ def test_an_operator_that_ends_the_program_has_failed_as_any(file: Path, tmp_pat
 def test_a_function_s_error_names_the_very_tuple(file: Path, tmp_path: Path, operator: str, parameters: dict[str, Any]):
     graph = [source("Rows", file), node("Inverse", operator, "Rows", parameters=parameters), sink("Out", "Inverse")]
     bad = failed(graph, tmp_path / "home")
-    assert not bad.permanent
+    assert bad.nature == "unknown"
     assert re.fullmatch(
         rf"operator Inverse: ZeroDivisionError: .* by zero {CODE}; {PLACE}",
-        str(bad.error),
-    ), bad.error
+        bad.message,
+    ), bad.message
 
 
 def test_the_number_counts_all_tuples_of_the_batch_not_of_the_piece_that_failed(file: Path, tmp_path: Path):
     marks = node("Marked", "Punctor", "Rows", parameters={"punctuate": True, "position": "before"})
     graph = [source("Rows", file), marks, node("Inverse", "inverse", "Marked"), sink("Out", "Inverse")]
-    assert "at tuple 13 of batch 0" in str(failed(graph, tmp_path / "home").error)
+    assert "at tuple 13 of batch 0" in failed(graph, tmp_path / "home").message
 
 
 def test_a_function_with_a_state_is_not_called_again_to_find_it(file: Path, tmp_path: Path):
     numbered = node("Inverse", "Custom", "Rows", parameters={"function": f"{HERE}:numbered_inverse"})
     bad = failed([source("Rows", file), numbered, sink("Out", "Inverse")], tmp_path / "home")
-    assert "at one of the tuples 1 to 20 of batch 0 on input port 0, read from" in str(bad.error)
+    assert "at one of the tuples 1 to 20 of batch 0 on input port 0, read from" in bad.message
 
 
 def test_tuples_from_another_pe_are_named_by_their_segment(file: Path, tmp_path: Path):
@@ -111,7 +113,7 @@ def test_tuples_from_another_pe_are_named_by_their_segment(file: Path, tmp_path:
     graph[1]["config"] = {"placement": {"partitionIsolation": True}}
     bad = failed(graph, tmp_path / "home", pes=3, limit=10)
     assert re.search(
-        r"at tuple 3 of batch \d+ .*, read from stream \S+, segment \S+\.arrow, rows 1 to 10$", str(bad.error)
+        r"at tuple 3 of batch \d+ .*, read from stream \S+, segment \S+\.arrow, rows 1 to 10$", bad.message
     )
 
 
@@ -125,7 +127,7 @@ def test_a_made_up_tuple_is_named_by_the_offset_of_its_source(tmp_path: Path):
     }
     graph = [made, node("Inverse", "inverse", "Rows"), sink("Out", "Inverse")]
     bad = failed(graph, tmp_path / "home", limit=3)
-    assert str(bad.error).endswith(
+    assert bad.message.endswith(
         """at tuple 2 of batch 1 on input port 0, {k: '', n: 0}, read from Rows, tuples 1 to 3 after its offset """
         """{"iteration": 3}"""
     )
@@ -134,8 +136,8 @@ def test_a_made_up_tuple_is_named_by_the_offset_of_its_source(tmp_path: Path):
 def test_a_reset_cannot_mend_tuples_of_another_type_than_the_stream_s(file: Path, tmp_path: Path):
     graph = [source("Rows", file), node("Odd", "OtherSchema", "Rows"), sink("Out", "Odd")]
     bad = failed(graph, tmp_path / "home")
-    assert bad.permanent
-    assert "operator Odd: it submits tuples of" in str(bad.error)
+    assert bad.nature == "data"
+    assert "operator Odd: it submits tuples of" in bad.message
 
 
 def test_a_segment_with_another_tuple_type_is_named_with_its_consumer(file: Path, tmp_path: Path):
@@ -152,16 +154,16 @@ def test_a_segment_with_another_tuple_type_is_named_with_its_consumer(file: Path
     Path(local.home.store.title(segment.path)).write_bytes(local.home.store.read(other.path))
     changed = replace(segment, size=other.size, checksum=other.checksum)
     inputs = (replace(plan.inputs[0], segments=((operator, port, changed),)), *plan.inputs[1:])
-    (bad,) = [result for result in local.execute(second, replace(plan, inputs=inputs)) if result.error]
+    (bad,) = [result.failure for result in local.execute(second, replace(plan, inputs=inputs)) if result.failure]
     assert re.search(
         r"segment \S+ has tuples of k string, n string, input port 0 of Same takes k string, n bigint; .*--fresh",
-        str(bad.error),
+        bad.message,
     )
 
 
 def test_an_error_is_known_in_parts_and_known_again(file: Path, tmp_path: Path):
     graph = [source("Rows", file), node("Inverse", "inverse", "Rows"), sink("Out", "Inverse")]
-    first, again = (failed(graph, tmp_path / name, limit=limit).failure for name, limit in (("a", 20), ("b", 5)))
+    first, again = (failed(graph, tmp_path / name, limit=limit).operator for name, limit in (("a", 20), ("b", 5)))
     assert first is not None
     assert again is not None
     assert (first.operator, first.pure, first.port, first.mark) == ("Inverse", True, 0, "")
@@ -228,8 +230,8 @@ def test_code_of_the_product_is_nobody_s_own(
 
     monkeypatch.setattr(import_operator(STANDARD[operator]), "process", process)
     bad = failed([source("Rows", file), node("Same", operator, "Rows"), sink("Out", "Same")], tmp_path / "home")
-    assert bad.failure is not None
-    assert (bad.failure.file, bad.failure.line) == ("", 0)
+    assert bad.operator is not None
+    assert (bad.operator.file, bad.operator.line) == ("", 0)
 
 
 def test_an_operator_that_cannot_be_made_is_named_with_its_line(
@@ -242,5 +244,6 @@ def test_an_operator_that_cannot_be_made_is_named_with_its_line(
     monkeypatch.setattr(Passing, "setup", setup)
     bad = failed([source("Rows", file), node("Same", "Passing", "Rows"), sink("Out", "Same")], tmp_path / "home")
     assert re.fullmatch(
-        r"operator Same: ConnectionError: no connection \(.*/test_operator_errors\.py, line \d+\)", str(bad.error)
+        r"operator Same: ConnectionError: no connection \(.*/test_operator_errors\.py, line \d+\)", bad.message
     )
+    assert bad.nature == "outside"

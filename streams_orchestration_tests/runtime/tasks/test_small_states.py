@@ -155,9 +155,9 @@ def test_a_content_that_was_altered_in_the_catalog_is_refused(
     another_worker(monkeypatch)
     plan = local.plan(program)
     assert plan is not None
-    (failed,) = [result for result in local.execute(program, plan) if result.error]
-    assert failed.permanent
-    assert str(failed.error).startswith("operator Totals: its state in the catalog cannot be read: ")
+    (failed,) = [result.failure for result in local.execute(program, plan) if result.failure]
+    assert failed.nature == "data"
+    assert failed.message.startswith("operator Totals: its state in the catalog cannot be read: ")
 
 
 @pytest.mark.parametrize("limit", [LARGE, 700, 0], ids=["in the catalog", "some in files", "in files"])

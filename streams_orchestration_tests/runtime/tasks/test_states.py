@@ -262,7 +262,7 @@ def test_a_bad_file_anywhere_in_the_chain_is_named(
     another_worker(monkeypatch)
     plan = local.plan(program)
     assert plan is not None
-    (failed,) = [result for result in local.execute(program, plan) if result.error]
-    assert failed.permanent
-    assert str(failed.error).startswith(f"operator Totals: its state {path} cannot be read: ")
-    assert "start over with --fresh" in str(failed.error)
+    (failed,) = [result.failure for result in local.execute(program, plan) if result.failure]
+    assert failed.nature == "data"
+    assert failed.message.startswith(f"operator Totals: its state {path} cannot be read: ")
+    assert "start over with --fresh" in failed.message

@@ -16,8 +16,9 @@ from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors.operator_errors import OperatorFailure, QueryFailure
+from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
 from streams_orchestration.runtime.hosts.host import Host
+from streams_orchestration.runtime.programs.failure import Failure, Nature
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import kind_of_disk
 from streams_orchestration.runtime.units.failures import BACK_OFF, UnitFailure, find_failures
@@ -153,34 +154,19 @@ def test_an_outage_of_a_minute_is_answered_within_a_minute_of_its_end_and_an_out
         assert "--force" in late.remedy
 
 
-def test_a_pure_operator_whose_service_is_away_is_not_hopeless():
-    away = replace(BOOM, cause="ConnectionError: no answer", outside=True)
-    again = count_repeated_failure(count_repeated_failure(None, away, NOW).row(), away, NOW + 1)
-    assert not again.hopeless
-
-
 @pytest.mark.usefixtures("database")
 @pytest.mark.parametrize(
     ("failure", "outside", "machine", "kind"),
     [
-        (QueryFailure("Kept: seven", cause=BOOM), False, None, BOOM.kind),
-        (QueryFailure("Kept: no answer", cause=replace(BOOM, outside=True)), True, None, BOOM.kind),
-        (QueryFailure("the storage is away", outside=True), True, "north", "PE 0"),
-        (QueryFailure("a directory is broken", outside=True, disk=True), True, None, "PE 0"),
-        (
-            QueryFailure("a directory is broken", cause=BOOM, outside=True, disk=True),
-            True,
-            "north",
-            kind_of_disk(0, "north"),
-        ),
+        (Failure("Kept: seven", "unknown", BOOM), False, None, BOOM.kind),
+        (Failure("Kept: no answer", "outside", BOOM), True, None, BOOM.kind),
+        (Failure("the storage is away", "outside"), True, "north", "PE 0"),
+        (Failure("a directory is broken", "disk"), True, None, "PE 0"),
+        (Failure("a directory is broken", "disk", BOOM), True, "north", kind_of_disk(0, "north")),
     ],
 )
 def test_a_cause_outside_takes_no_attempt_of_the_region_away(
-    tmp_path: Path,
-    failure: QueryFailure,
-    outside: bool,
-    machine: str | None,
-    kind: str,
+    tmp_path: Path, failure: Failure, outside: bool, machine: str | None, kind: str
 ):
     home = Home(tmp_path / "home")
     deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1)))
@@ -190,7 +176,7 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     host._reconcile()
     with host.catalog.write() as connection:
         connection.execute(tables.host.update().values(machine=machine))
-    engine.queries[-1].error = failure
+    engine.queries[-1].failed = failure
     host._reconcile()
     observe(host.catalog, "app")
     reset_unit(home, "app", "region-0", launcher=FakeHosts())
@@ -202,7 +188,10 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
 
 
 @pytest.mark.usefixtures("database")
-def test_a_host_stops_an_application_whose_pure_operator_fails_again_at_the_same_tuple(tmp_path: Path):
+@pytest.mark.parametrize(("nature", "permanent"), [("unknown", True), ("outside", False)])
+def test_a_host_stops_an_application_whose_pure_operator_fails_again_at_the_same_tuple(
+    tmp_path: Path, nature: Nature, permanent: bool
+):
     home = Home(tmp_path / "home")
     deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1)))
     joined(home)
@@ -214,13 +203,13 @@ def test_a_host_stops_an_application_whose_pure_operator_fails_again_at_the_same
             connection.execute(tables.unit.update().values(generation=generation))
             connection.execute(tables.pe.update().values(state="WANTED", error=None))
         host._reconcile()
-        engine.queries[-1].error = QueryFailure("Kept: seven", cause=BOOM)
+        engine.queries[-1].failed = Failure("Kept: seven", nature, BOOM)
         host._reconcile()
         with host.catalog.read() as connection:
             errors.append(connection.execute(select(tables.pe.c.error, tables.pe.c.permanent)).one())
     assert [tuple(each) for each in errors] == [
         ("Kept: seven", False),
-        ("Kept: seven; this error occurred 2 times in a row at the same tuples", True),
+        ("Kept: seven; this error occurred 2 times in a row at the same tuples", permanent),
     ]
-    (failure,) = [each for each in find_failures(read_units(Catalog(home), "app"), NOW) if each.permanent]
-    assert failure.hopeless == "a reset would meet the same error again"
+    reasons = [failure.hopeless for failure in find_failures(read_units(Catalog(home), "app"), NOW)]
+    assert reasons == ["a reset would meet the same error again" if permanent else None]

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.engine.spark.owner_sockets import OwnerConnec
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Owners, SilentOwnerError, receive, send
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, TaskRequest, requests
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
-from streams_orchestration.runtime.errors.operator_errors import QueryFailure
+from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.queries.planner import Planner
 
 DIRECT_SECONDS = 5.0
@@ -105,7 +105,7 @@ class DirectBatches:
             except StreamsRuntimeError as error:
                 if isinstance(error, SilentOwnerError):
                     self._owners.suspect(error.connection)
-                scratch.fail(QueryFailure(str(error)))
+                scratch.fail(Failure(str(error)))
                 raise
         return True
 

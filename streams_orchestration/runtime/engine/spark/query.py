@@ -15,9 +15,9 @@ from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.owners import owner_pids
 from streams_orchestration.runtime.engine.spark.source import PeSource
 from streams_orchestration.runtime.engine.spark.stages import AGAIN, pe_query
-from streams_orchestration.runtime.errors.operator_errors import QueryFailure
 from streams_orchestration.runtime.logs.logs import open_pe_logger
 from streams_orchestration.runtime.processes.processes import place_for_others
+from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.storage.in_use import use
 
 PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
@@ -87,7 +87,7 @@ class SparkQuery(ScratchQuery):
         self.spark = spark
         self.program = start.program
         self.directories = start.directories
-        self.error: QueryFailure | None = None
+        self._failure: Failure | None = None
         self.log = open_pe_logger(self.directories.log, self.directories.log_size)
         self._query: StreamingQuery | None = None
         self._starts = 0
@@ -121,7 +121,7 @@ class SparkQuery(ScratchQuery):
         """True if the query runs."""
         return self._query is not None and self._query.isActive
 
-    def failure(self) -> QueryFailure | None:
+    def failure(self) -> Failure | None:
         """Return why the query ended; None while the query runs or is about to be started again.
 
         The reason that the planner has recorded has priority over Spark's. Spark's reason is logged once.
@@ -131,18 +131,18 @@ class SparkQuery(ScratchQuery):
         """
         if self.active or self._query is None:
             return None
-        if self.error is None:
-            self.error = self._scratch.failure
-            if self.error is not None:
-                return self.error
+        if self._failure is None:
+            self._failure = self._scratch.failure
+            if self._failure is not None:
+                return self._failure
             exception = self._query.exception()
             if self._starts_again(str(exception)):
                 return None
             why = reason(str(exception)) if exception else "the query stopped by itself"
             message = f"PE {self.program.pe}: {self._whose()}{why} (log: {place_for_others(self.directories.log)})"
-            self.error = QueryFailure(message, outside=FULL in str(exception))
+            self._failure = Failure(message, "outside" if FULL in str(exception) else "unknown")
             self.log.error("%s\n%s", message, exception)
-        return self.error
+        return self._failure
 
     def _whose(self) -> str:
         """Return words that name the failed part of the application in an error message; empty by default."""

@@ -10,21 +10,17 @@ from typing import Any
 import pyarrow as pa
 
 from streams_orchestration.compiler.pe_program import PeProgram, Task
-from streams_orchestration.operators.errors.errors import AbortedError, DataError, RefusedError
-from streams_orchestration.operators.errors.external_errors import is_outside
-from streams_orchestration.operators.states.state import StateError
 from streams_orchestration.runtime.engine.spark.exchange import RowSender, read_payload_once
 from streams_orchestration.runtime.engine.spark.owners import Worker
 from streams_orchestration.runtime.engine.spark.payload_store import PayloadStore, Taking
 from streams_orchestration.runtime.engine.spark.progress_watchdog import ProgressWatchdog
 from streams_orchestration.runtime.engine.spark.rows import PLAN, ROW_DDL, Row, TaskRequest, record_batches, requests
-from streams_orchestration.runtime.errors.errors import StreamsRuntimeError, explained
-from streams_orchestration.runtime.errors.operator_errors import OperatorError
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.logs.logs import open_operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
+from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.queries.scratch import Scratch
-from streams_orchestration.runtime.storage.broken_disks import is_of_disk
 from streams_orchestration.runtime.tasks.execution import TaskRun
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration.runtime.tasks.meter import Meter
@@ -96,22 +92,11 @@ def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) ->
     except Exception as error:
         log = open_operator_logger("task", directories.log, directories.log_size)
         log.exception("batch %s failed", plan.batch)
-        final = DataError | RefusedError | StateError
-        cause = error.__cause__ if isinstance(error, OperatorError) else None
-        permanent = isinstance(cause, final) and not isinstance(cause, AbortedError)
-        result = TaskResult(
-            task.level,
-            task.partition,
-            error=explained(error),
-            permanent=permanent,
-            failure=error.failure if isinstance(error, OperatorError) else None,
-            outside=is_outside(error),
-            disk=is_of_disk(error),
-        )
+        result = TaskResult(task.level, task.partition, failure=Failure.of(error))
     if task.level == 0 and task.partition == 0:
         payload = plan_codec.dump_json(header)
         rows_out += [(later.partition, later.level, PLAN, 0, 0, payload) for later in program.tasks if later.level]
-    if run is not None and result.error is None:
+    if run is not None and result.failure is None:
         result = replace(result, metrics=run.counts(), seconds=run.seconds)
     give_answer(scratch.answers, plan.batch, result)
     if run is not None and run.made:

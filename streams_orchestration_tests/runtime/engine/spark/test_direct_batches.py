@@ -146,7 +146,7 @@ def test_an_error_of_an_owner_ends_the_query(tmp_path: Path, workers: Path):
     with pytest.raises(StreamsRuntimeError, match=REFUSAL):
         query.turn()
     assert query.scratch.failure is not None
-    assert not query.scratch.failure.permanent
+    assert query.scratch.failure.nature == "unknown"
 
 
 def _end(pipe: Connection) -> None:

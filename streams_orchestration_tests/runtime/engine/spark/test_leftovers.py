@@ -60,5 +60,5 @@ def test_a_query_is_not_started_within_an_epoch_and_leaves_nothing_of_those_befo
     failure = query.failure()
     assert failure is not None
     assert "B: its last commit ended no epoch" in failure.message
-    assert not failure.permanent
+    assert failure.nature == "unknown"
     assert not Path(left.path).exists()

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from streams_orchestration.operators.contract.offset import Offsets
-from streams_orchestration.operators.errors.external_errors import is_outside
 from streams_orchestration.operators.tuples.watermarks import END
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.engine.spark.frames.checkpoints import link_checkpoint, watermark_of
@@ -29,12 +28,12 @@ from streams_orchestration.runtime.engine.spark.frames.reading import released_s
 from streams_orchestration.runtime.engine.spark.frames.time_files import TimeFiles
 from streams_orchestration.runtime.engine.spark.frames.writing import mark_segments
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
-from streams_orchestration.runtime.errors.operator_errors import OperatorError, QueryFailure
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState, TaskInput, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts, add
+from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.queries.pe_view import PeView
 from streams_orchestration.runtime.queries.planner import Planner
-from streams_orchestration.runtime.storage.broken_disks import is_of_disk
 from streams_orchestration.runtime.tasks.task_results import take_all_answers
 
 FAR_MICROSECONDS = 253_370_764_800 * 1_000_000
@@ -96,7 +95,7 @@ class FramePlanner(Planner):
         try:
             self._time.load(self._time_files.load(self._name))
         except OperatorError as error:
-            self.scratch.fail(QueryFailure(f"PE {program.pe}: {error}", permanent=True))
+            self.scratch.fail(Failure(f"PE {program.pe}: {error}", "data"))
             raise
         self._marks: list[OutputMarks] = []
         """The watermarks after the results of the planned batch."""
@@ -135,10 +134,10 @@ class FramePlanner(Planner):
         try:
             return self._ports(plan)
         except StreamsRuntimeError as error:
-            outside, disk = is_outside(error), is_of_disk(error)
-            bad = isinstance(error, OperatorError) and not outside
-            message = f"PE {self.scratch.launched.program.pe}, batch {plan.batch}: {error}"
-            self.scratch.fail(QueryFailure(message, permanent=bad, outside=outside, disk=disk))
+            nature = Failure.of(error).nature
+            if nature == "unknown" and isinstance(error, OperatorError):
+                nature = "data"
+            self.scratch.fail(Failure(f"PE {self.scratch.launched.program.pe}, batch {plan.batch}: {error}", nature))
             raise
 
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
@@ -156,7 +155,7 @@ class FramePlanner(Planner):
                 f"PE {self.scratch.launched.program.pe}: the checkpoint of Spark is at batch {self._at_batch}, "
                 f"the catalog at batch {view.batch}; reset its unit"
             )
-            self.scratch.fail(QueryFailure(message))
+            self.scratch.fail(Failure(message))
             raise StreamsRuntimeError(message)
         self._flushing = False
         if plan is None or not self._flushes:

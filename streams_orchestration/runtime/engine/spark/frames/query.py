@@ -25,7 +25,8 @@ from streams_orchestration.runtime.engine.spark.frames.programs import frame_tex
 from streams_orchestration.runtime.engine.spark.frames.progress import ProgressNote
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
 from streams_orchestration.runtime.errors.errors import CatalogError
-from streams_orchestration.runtime.errors.operator_errors import OperatorError, QueryFailure
+from streams_orchestration.runtime.errors.operator_errors import OperatorError
+from streams_orchestration.runtime.programs.failure import Failure, Nature
 from streams_orchestration.runtime.programs.stored_compilation import places_of
 from streams_orchestration.runtime.tasks.stored_states import at_boundary, newest_batch, newest_states
 
@@ -82,17 +83,17 @@ class FrameQuery(SparkQuery):
         except OperatorError as error:
             place = self._places().get(error.operator)
             at = "" if place is None else f" ({place})"
-            message = f"PE {self.program.pe}: {error}{at}"
-            self.error = QueryFailure(message, permanent=not isinstance(error, WithinEpochError))
-            self.log.error("%s", message)
+            nature: Nature = "unknown" if isinstance(error, WithinEpochError) else "data"
+            self._failure = Failure(f"PE {self.program.pe}: {error}{at}", nature)
+            self.log.error("%s", self._failure.message)
 
-    def failure(self) -> QueryFailure | None:
+    def failure(self) -> Failure | None:
         """Return why the query ended; None while it runs or is to be started again.
 
         While the query runs, also note its progress every `NOTE_SECONDS`, if that succeeds.
         """
         if self._query is None:
-            return self.error
+            return self._failure
         failure = super().failure()
         if failure is None and time.monotonic() >= self._notes_at and self.active:
             self._notes_at = time.monotonic() + NOTE_SECONDS

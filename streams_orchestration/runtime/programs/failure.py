@@ -1,0 +1,77 @@
+"""The failure of a task or a query: one value, which goes from the task to the host."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from streams_orchestration.model.secrets import masked
+from streams_orchestration.operators.errors.errors import AbortedError, DataError, RefusedError
+from streams_orchestration.operators.errors.external_errors import is_outside
+from streams_orchestration.operators.states.state import StateError
+from streams_orchestration.runtime.errors.errors import explained
+from streams_orchestration.runtime.errors.operator_errors import OperatorError, OperatorFailure
+from streams_orchestration.runtime.storage.broken_disks import is_of_disk
+
+Nature = Literal["data", "outside", "disk", "unknown"]
+"""The nature of a cause.
+
+After `data`, the same input would fail again. A cause that is `outside` of the application passes by itself. For `disk`
+this holds as well, and the machine cannot use a file; the query may run on another machine.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The reason why a task or a query failed."""
+
+    message: str
+    nature: Nature = "unknown"
+    operator: OperatorFailure | None = None
+    """The exception of an operator that is the cause; None if the cause is not an exception of an operator."""
+
+    def __post_init__(self) -> None:
+        """Hide secrets, since the message goes into the catalog and the logs."""
+        object.__setattr__(self, "message", masked(self.message))
+
+    @classmethod
+    def of(cls, error: Exception) -> Failure:
+        """Return the failure for an exception, with the nature of its cause."""
+        operator = error.failure if isinstance(error, OperatorError) else None
+        return cls(explained(error), _nature(error), operator)
+
+    @classmethod
+    def from_json(cls, content: bytes) -> Failure:
+        """Return the failure that `to_json` has written.
+
+        Raises:
+            ValueError: the content is not that of a failure.
+        """
+        try:
+            fields: dict[str, Any] = dict(json.loads(content))
+            if fields["nature"] not in get_args(Nature):
+                raise ValueError(fields["nature"])
+            if fields["operator"] is not None:
+                fields["operator"] = OperatorFailure(**fields["operator"])
+            return cls(**fields)
+        except (TypeError, KeyError) as error:
+            raise ValueError(content) from error
+
+    def to_json(self) -> str:
+        """Return the failure as one JSON value."""
+        return json.dumps(asdict(self))
+
+    @property
+    def outside(self) -> bool:
+        """True if the cause is outside of the application."""
+        return self.nature in ("outside", "disk")
+
+
+def _nature(error: Exception) -> Nature:
+    cause = error.__cause__ if isinstance(error, OperatorError) else None
+    if isinstance(cause, DataError | RefusedError | StateError) and not isinstance(cause, AbortedError):
+        return "data"
+    if is_of_disk(error):
+        return "disk"
+    return "outside" if is_outside(error) else "unknown"
