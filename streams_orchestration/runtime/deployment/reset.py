@@ -28,6 +28,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.controller import advance, mark_taken_up, unit_row
 from streams_orchestration.runtime.units.cut_files import check_cuts
+from streams_orchestration.runtime.units.failures import is_late
 from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.reading import open_catalog, read_units
 from streams_orchestration.runtime.units.region_events import Event, ResetRequested, TimerFired
@@ -133,7 +134,7 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
         event: Event = ResetRequested(force=force, healthy=health.up)
         if health.failure is not None:  # a unit whose PEs have ended is not unhealthy
             event = replace(event, cause=health.failure.cause, kind=health.failure.kind)
-        if row.timer in ("drain", "reset") and row.deadline is not None and now >= row.deadline:
+        if row.timer is not None and is_late(row, now):
             event = TimerFired(row.timer, row.timer_number)
         garbage = advance(connection, application, unit, now, health, event)
     remove_files(catalog.store, garbage)

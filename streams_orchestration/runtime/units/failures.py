@@ -161,53 +161,52 @@ def find_failures(status: UnitsStatus, now: float) -> tuple[UnitFailure, ...]:
 
 def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure | None:
     pes = [pe for pe in status.pes if pe.id in unit.pes]
-    hosts = {host.id: host for host in status.hosts}
-    launches = max((hosts[pe.host].launches for pe in pes if pe.host in hosts), default=0)
-    dead = {host.id: reason for host in status.hosts if (reason := explain_host_failure(host, now))}
-    gone = tuple(sorted({(pe.host, hosts[pe.host].launched_at) for pe in pes if pe.host in dead}))
-    lost = next((pe for pe in pes if pe.host in dead), None)
-    failed = next((pe for pe in pes if pe.state == "FAILED"), None)
-
-    def failure(reason: str, at: HostStatus | PeStatus | None, kind: str, pe: PeStatus | None = None) -> UnitFailure:
-        """Return the failure with the log of a host or PE; if `at` is None, with the directory of the PEs' logs."""
-        near = at or next((each for each in pes if each.state != "COMPLETED"), None)
-        log = status.logs if near is None else near.log if at is not None else near.log.parent
-        outside = pe.outside if pe is not None else unit.give_up_at is not None and kind == unit.kind
-        if unit.state == LIMIT:
-            outside = unit.give_up_at is not None
-        fragile = [each for each in pes if each.host in dead or each.state == "FAILED"]
-        return UnitFailure(
-            status.application, unit.name, unit.generation, unit.attempts, unit.max_attempts, reason, log,
-            permanent=pe is not None and pe.permanent,
-            due_at=max([_due(unit, kind, pe, outside=outside), *(_launch_due(hosts[number]) for number, _ in gone)]),
-            restartable=all(each.restartable for each in fragile),
-            launches=launches,
-            lost=unit.lost,
-            gone=gone,
-            machine=None if near is None else near.machine,
-            here=near is None or near.here,
-            outside=outside,
-            used_up=_is_used_up(unit, kind, now),
-            stays=unit.stays,
-        )  # fmt: skip
-
-    if lost is not None:
-        return failure(dead[lost.host], hosts[lost.host], _kind_of_host(hosts[lost.host]))
-    if unit.waits and unit.asked:
+    numbers = {pe.host for pe in pes}
+    hosts = {host.id: host for host in status.hosts if host.id in numbers}
+    health = health_of(hosts.values(), pes, now)
+    gone = [hosts[number] for number in health.gone]
+    if not gone and unit.waits and unit.asked:
         return None  # the hosts are on their way
-    if failed is not None:
-        return failure(explain_pe_failure(failed.id, failed.error), failed, failed.kind, failed)
+    cause = next(iter(health.gone.values()), health.failure) or _overdue(unit, now)
+    if cause is None:
+        return None
+    broken = [pe for pe in pes if pe.host in health.gone or pe.state == "FAILED"]
+    failed = broken[0] if broken and not gone else None
+    place = gone[0] if gone else failed
+    near = place or next((pe for pe in pes if pe.state != "COMPLETED"), None)
+    outside = cause.outside if unit.state != LIMIT else unit.give_up_at is not None
+    return UnitFailure(
+        application=status.application, unit=unit.name, generation=unit.generation, attempts=unit.attempts,
+        max_attempts=unit.max_attempts, reason=cause.cause, lost=unit.lost, stays=unit.stays, outside=outside,
+        log=status.logs if near is None else near.log if place is not None else near.log.parent,
+        machine=None if near is None else near.machine,
+        here=near is None or near.here,
+        permanent=failed is not None and failed.permanent,
+        due_at=max([_due(unit, cause.kind, failed, outside=outside), *map(_launch_due, gone)]),
+        restartable=all(pe.restartable for pe in broken),
+        launches=max((host.launches for host in hosts.values()), default=0),
+        gone=tuple((host.id, host.launched_at) for host in gone),
+        used_up=_is_used_up(unit, cause.kind, now),
+    )  # fmt: skip
+
+
+def _overdue(unit: UnitStatus, now: float) -> FailureCause | None:
+    """Return why a unit needs a reset although its hosts and PEs work; None if it needs none."""
     if unit.waits or unit.state == LIMIT:
-        return failure(unit.cause or "it waits for a reset", None, unit.kind)
-    if unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline:
-        if unit.timer == "drain":
-            return failure(
-                f"epoch {unit.current_epoch} was not complete after the drainTimeout of {unit.drain_timeout:g} s",
-                None,
-                TIMEOUT,
-            )
-        return failure(f"the reset was not done after the resetTimeout of {unit.reset_timeout:g} s", None, TIMEOUT)
-    return None
+        lasting = unit.give_up_at is not None
+        return FailureCause(unit.cause or "it waits for a reset", unit.since, unit.kind, outside=lasting)
+    if not is_late(unit, now):
+        return None
+    reason = f"the reset was not done after the resetTimeout of {unit.reset_timeout:g} s"
+    if unit.timer == "drain":
+        epoch = unit.current_epoch
+        reason = f"epoch {epoch} was not complete after the drainTimeout of {unit.drain_timeout:g} s"
+    return FailureCause(reason, unit.since, TIMEOUT)
+
+
+def is_late(unit: UnitStatus | UnitRow, now: float) -> bool:
+    """Return True if a drain or reset of a unit takes longer than its timeout."""
+    return unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline
 
 
 def _is_used_up(unit: UnitStatus, kind: str, now: float) -> bool:
@@ -273,28 +272,30 @@ class PeCondition(CatalogRow):
     final: bool
 
 
-def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: float) -> Health:
-    """Return the health of a unit (B9).
+def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition | PeStatus], now: float) -> Health:
+    """Return the health of a unit with these hosts and PEs (B9).
 
-    The cause of its failure is the first host that was launched and does not work, else the first failed PE that has
-    not ended. A host that was never launched causes no failure, and `missing` is True if it was not started in time.
+    The cause of its failure is the first host that was launched and does not work, else the first failed PE. A host
+    that was never launched causes no failure, but is among the hosts that do not work if it was not started in time.
     The unit is `up` if each launched host runs.
     """
     failure: FailureCause | None = None
-    up, missing, ahead = True, False, False
+    gone: dict[int, FailureCause] = {}
+    up, ahead = True, False
     for host in hosts:
-        ahead = ahead or max(host.heartbeat_at or 0.0, host.launched_at) > now + AHEAD_SECONDS
+        heard = max(host.heartbeat_at or 0.0, host.launched_at)
+        ahead = ahead or heard > now + AHEAD_SECONDS
         reason = explain_host_failure(host, now)
+        if reason is not None:
+            gone[host.id] = FailureCause(reason, heard, _kind_of_host(host))
         if host.pid is None and host.state not in ("STARTING", "WAITING"):
-            missing |= reason is not None
             continue  # a host that was never launched finds everything rolled back when it comes
-        if reason is not None and failure is None:
-            failure = FailureCause(reason, max(host.heartbeat_at or 0.0, host.launched_at), _kind_of_host(host))
+        failure = failure or gone.get(host.id)
         up = up and host.alive and host.state == "RUNNING" and reason is None
-    failed = next((pe for pe in pes if pe.state == "FAILED" and not pe.final), None)
+    failed = next((pe for pe in pes if pe.state == "FAILED"), None)
     if failure is None and failed is not None:
         failure = FailureCause(explain_pe_failure(failed.id, failed.error), now, failed.kind, failed.outside)
-    return Health(failure, up, missing, ahead)
+    return Health(failure, up, gone, ahead)
 
 
 def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
@@ -310,10 +311,9 @@ def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
     """
     if unit.state in ENDED:
         return False
-    late = unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline
     waits = (unit.state == "UNHEALTHY" or unit.dirty) and unit.asked != unit.generation
-    sick = health is not None and (health.failure is not None or health.missing or health.ahead)
-    return unit.state == LIMIT or late or waits or sick or bool(unit_changes(unit, now))
+    sick = health is not None and (health.failure is not None or bool(health.gone) or health.ahead)
+    return unit.state == LIMIT or is_late(unit, now) or waits or sick or bool(unit_changes(unit, now))
 
 
 def explain_pe_failure(pe: int, error: str | None) -> str:

@@ -51,5 +51,5 @@ def read_healths(
     health: dict[str, dict[str, Health]] = {application: {} for application in applications}
     for (application, unit), pes in pes_of.items():
         members = [hosts[application, host] for host in sorted({pe.host for pe in pes})]
-        health[application][unit] = health_of(members, pes, now)
+        health[application][unit] = health_of(members, [pe for pe in pes if not pe.final], now)
     return health

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection, bindparam, select
 
@@ -40,11 +40,11 @@ class UnitMember:
 
 @dataclass(frozen=True, slots=True)
 class FailureCause:
-    """The reason why a PE of a unit does not run."""
+    """The reason why a unit needs a reset."""
 
     cause: str
     since: float
-    """The time of the last sign of life of the PE or its host, in unix seconds."""
+    """The time of the last sign of life of the PE, host or unit, in unix seconds."""
     kind: str = ""
     """The kind of the cause, which does not depend on its text."""
     outside: bool = False
@@ -59,8 +59,8 @@ class Health:
     """The reason why a host or a PE does not work; None if all do."""
     up: bool = True
     """True if every launched host of the unit runs, so that a reset may begin (B12)."""
-    missing: bool = False
-    """True if a host that a new plan has entered was not started in time; running queries are not affected."""
+    gone: Mapping[int, FailureCause] = field(default_factory=dict[int, FailureCause])
+    """Host that does not work -> its cause; also a host of a new plan that was not started in time."""
     ahead: bool = False
     """True if a time of a host lies in the future, since the clock was set back."""
 

@@ -10,7 +10,7 @@ import pytest
 
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.settings.limits import ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
-from streams_orchestration.runtime.units.failures import find_failures
+from streams_orchestration.runtime.units.failures import find_failures, health_of
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
@@ -95,6 +95,20 @@ def test_a_dead_host_fails_every_unit_that_has_a_pe_there():
     judged = status(replace(HOST, alive=False))
     judged = replace(judged, pes=(PE, replace(PE, id=1, unit="pe-1")), units=(UNIT, other))
     assert [failure.unit for failure in find_failures(judged, NOW)] == ["region-0", "pe-1"]
+
+
+def test_the_dead_host_that_a_report_names_is_the_cause_that_its_unit_records():
+    dead = replace(HOST, alive=False)
+    judged = replace(
+        status(unit=replace(UNIT, pes=(0, 1))),
+        hosts=(dead, replace(dead, id=1)),
+        pes=(replace(PE, host=1), replace(PE, id=1, host=0)),
+    )
+    (failure,) = find_failures(judged, NOW)
+    recorded = health_of(judged.hosts, judged.pes, NOW).failure
+    assert recorded is not None
+    assert failure.reason == recorded.cause == "host 0 (pid 4711) is gone"
+    assert [number for number, _ in failure.gone] == [0, 1]
 
 
 @pytest.mark.parametrize(
