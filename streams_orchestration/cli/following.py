@@ -10,8 +10,6 @@ from typing import Protocol
 from streams_orchestration.runtime import api
 
 POLL_SECONDS = 0.5
-SENSOR_GRACE_SECONDS = 0.5
-"""Seconds for which a failed unit is left to Dagster's sensor before this process resets it."""
 SAID_SECONDS = 3.0
 """Least delay of a reset, in seconds, that is announced."""
 FINISH_SECONDS = 10.0
@@ -115,7 +113,7 @@ class Follower:
         Raises:
             ResetsExhaustedError: a unit has failed and must no longer be reset.
         """
-        decisions = api.decide_resets(status, now, self._known, patience=SENSOR_GRACE_SECONDS)
+        decisions = api.decide_resets(status, now, self._known, patience=api.SENSOR_GRACE_SECONDS)
         self._known = decisions.known
         for failure in decisions.exhausted:
             raise ResetsExhaustedError(failure)

@@ -39,8 +39,6 @@ from streams_orchestration.orchestration.run_events import log_events
 from streams_orchestration.orchestration.summaries import image
 from streams_orchestration.runtime import api
 
-SENSOR_GRACE_SECONDS = 0.5
-"""Seconds for which the op leaves a failed unit to the sensor before it resets the unit itself."""
 POLL_SECONDS = 0.5
 STOP_TIMEOUT_SECONDS = 60.0
 
@@ -271,7 +269,7 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
     known, until = dict[str, api.KnownFailure](), time.monotonic() + timeout
     catalog = api.open_catalog(home, application)
     while (status := api.observe_status(catalog, application)).state not in api.ENDED:
-        decisions = api.decide_resets(status, api.now(), known, patience=SENSOR_GRACE_SECONDS)
+        decisions = api.decide_resets(status, api.now(), known, patience=api.SENSOR_GRACE_SECONDS)
         known = decisions.known
         for request in decisions.resets:
             api.reset_unit(home, application, request.failure.unit, generation=request.failure.generation, force=False)

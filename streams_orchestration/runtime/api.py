@@ -162,7 +162,12 @@ if TYPE_CHECKING:
     )
     from streams_orchestration.runtime.units.recoveries import Recovery, find_recoveries
     from streams_orchestration.runtime.units.region_record import ResetDurations
-    from streams_orchestration.runtime.units.reset_decisions import KnownFailure, ResetRequest, decide_resets
+    from streams_orchestration.runtime.units.reset_decisions import (
+        SENSOR_GRACE_SECONDS,
+        KnownFailure,
+        ResetRequest,
+        decide_resets,
+    )
     from streams_orchestration.runtime.units.status import LOST, UNHEALTHY, PeStatus
     from streams_orchestration.runtime.units.unit_status import (
         LOST_REMEDY,

@@ -8,7 +8,6 @@ import pytest
 from streams_orchestration.cli import following
 from streams_orchestration.cli.following import (
     POLL_SECONDS,
-    SENSOR_GRACE_SECONDS,
     Follower,
     PendingOperation,
     ResetsExhaustedError,
@@ -18,7 +17,7 @@ from streams_orchestration.runtime.errors.errors import CatalogLostError, HostLa
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.region_record import Tries
-from streams_orchestration.runtime.units.reset_decisions import RETRIES
+from streams_orchestration.runtime.units.reset_decisions import RETRIES, SENSOR_GRACE_SECONDS
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 
 DONE = status(state="COMPLETED", pes=(pe(0, state="COMPLETED"),))

@@ -14,6 +14,8 @@ from streams_orchestration.runtime.units.status import UnitsStatus
 
 RETRIES = Pauses(first=30.0, longest=600.0)
 """Pauses after which a reset that changed nothing is requested again."""
+SENSOR_GRACE_SECONDS = 0.5
+"""Seconds for which a command or op leaves a failed unit to Dagster's sensor before it resets the unit itself."""
 
 
 @dataclass(frozen=True, slots=True)
