@@ -92,7 +92,7 @@ def failed_units_sensor(
             context.update_cursor(Cursor(cursor.applications).dump())
             return dg.SkipReason("the catalog can be used again; hosts may send a heartbeat until the next tick")
         memories = {name: cursor.applications.get(name) or Memory() for name in reset_jobs}
-        tick = _Tick(context, home, keys, memories)
+        tick = _Tick(context, api.Catalog(home), keys, memories)
         if others is not None:
             tick.memories |= {name: memory for name, memory in cursor.applications.items() if name not in jobs}
             tick.all_deployed = True
@@ -116,7 +116,7 @@ class _Tick:
     """One evaluation of the sensor, and the events and runs that result from it."""
 
     context: dg.SensorEvaluationContext
-    home: api.Home
+    catalog: api.Catalog
     keys: Mapping[str, AssetKeys]
     memories: dict[str, Memory]
     deployed: set[str] = field(default_factory=set[str])
@@ -146,7 +146,7 @@ class _Tick:
         record_until = time.monotonic() + RECORD_SHARE * seconds
         with ThreadPoolExecutor(RESETS_AT_ONCE) as pool:
             resets: list[Future[None]] = []
-            for summaries in api.watch_applications(self.home, seconds):
+            for summaries in api.watch_applications(self.catalog.home, seconds):
                 self.deployed = set(summaries)
                 if self.all_deployed:
                     self.memories |= {name: Memory() for name in summaries if name not in self.memories}
@@ -187,7 +187,8 @@ class _Tick:
             due.add(name)
         for name in sorted(due):
             with suppress(api.NotDeployedError):  # undeployed after the summaries were read
-                judged = evaluate_checks(api.read_status(self.home, name), api.now(), api.read_machines(self.home))
+                status = api.read_status(self.catalog.home, name)
+                judged = evaluate_checks(status, api.now(), api.read_machines(self.catalog.home))
                 self.events += [evaluation(self.keys_of(name), name, each) for each in judged]
         again = (repeat_evaluation(self.context.instance, check) for check in still_open if check.name not in CHECKS)
         self.events += [event for event in again if event is not None]
@@ -203,7 +204,7 @@ class _Tick:
             CatalogVersionError: the catalog is of another version.
         """
         try:
-            status = api.observe_status(api.open_catalog(self.home, application), application)
+            status = api.observe_status(self.catalog, application)
             return self.note_failures(status) if late else self.collect_news(status, mark)
         except api.NotDeployedError:  # undeployed after the summary was read
             return []
@@ -241,16 +242,16 @@ class _Tick:
         """
         application = status.application
         now, before = api.now(), self.memories[application]
-        seen = decide_actions(status, now, before, api.read_machines(self.home))
+        seen = decide_actions(status, now, before, api.read_machines(self.catalog.home))
         if seen.memory.remark != before.remark:
             for failure in seen.exhausted:
                 said = f"{failure.reason}{failure.log_hint}"
                 self.context.log.error("%s: %s. %s", failure.unit, said, in_dagster(failure.remedy, application))
             if seen.exhausted:
-                api.report_lineage_failure(api.Catalog(self.home), application)
+                api.report_lineage_failure(self.catalog, application)
         all_checked = False
         if seen.report:
-            metrics, preview = api.read_metrics(self.home, application), shown_rows
+            metrics, preview = api.read_metrics(self.catalog.home, application), shown_rows
             keys = self.keys_of(application)
             events = progress_events(keys, status, metrics, now, seen, preview, self.context.instance)
             all_checked = any(isinstance(event, dg.AssetCheckEvaluation) for event in events)
@@ -265,7 +266,9 @@ class _Tick:
         """Begin the reset of a unit here, since a run takes seconds to start. If that fails, the run begins it."""
         name = f"{failure.application}: {failure.unit}"
         try:
-            generation = api.reset_unit(self.home, failure.application, failure.unit, generation=failure.generation)
+            generation = api.reset_unit(
+                self.catalog.home, failure.application, failure.unit, generation=failure.generation
+            )
         except api.StreamsRuntimeError as error:
             self.context.log.warning("%s: %s; the requested run resets it", name, error)
         else:
@@ -274,7 +277,7 @@ class _Tick:
     def stop_orphans(self, application: str) -> None:
         """Stop the processes of the application's hosts that are no longer wanted, and log them, or the error."""
         try:
-            for stopped in api.stop_orphans(api.Catalog(self.home), application):
+            for stopped in api.stop_orphans(self.catalog, application):
                 self.context.log.warning(str(stopped))
         except api.StreamsRuntimeError as error:
             self.context.log.warning(str(error))
