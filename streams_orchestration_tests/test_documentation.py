@@ -24,6 +24,8 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES_FOR_USERS = [page for page in PAGES if page.parent.name != "decisions"]
 VAGUE_ON_PAGES = {"CONTRIBUTING.md": 20, "diagnostics.md": 6, "functions.md": 1}
 """Map pages to their budgets of constructions that docstrings may not have. A budget may only fall."""
+ABOUT_CODE = ("architecture", "performance", "reliability", "testing")
+"""Pages of `docs` that name modules of the product."""
 PRODUCT = ROOT / "streams_orchestration"
 DIRECTORIES = {
     "the product": PRODUCT,
@@ -114,11 +116,12 @@ def test_the_sizes_in_the_architecture_are_close_to_the_code():
         assert shown == pytest.approx(counted, rel=0.05), f"write {counted[0]:,} and {counted[1]:.1f} for {name}"
 
 
-def test_files_that_the_architecture_names_exist():
-    page = (ROOT / "docs" / "architecture.md").read_text()
+def test_files_that_pages_about_the_code_name_exist():
+    pages = [ROOT / "CONTRIBUTING.md", *(ROOT / "docs" / f"{name}.md" for name in ABOUT_CODE)]
     files = {path.as_posix() for top in DIRECTORIES.values() for path in top.rglob("*.py")}
-    named = set(re.findall(r"`([\w/]+\.py)`", page))
-    assert sorted(name for name in named if not any(file.endswith(f"/{name}") for file in files)) == []
+    for page in [*pages, *(ROOT / "docs" / "decisions").glob("*.md")]:
+        named = set(re.findall(r"`([\w/]+\.py)`", page.read_text()))
+        assert sorted(name for name in named if not any(file.endswith(f"/{name}") for file in files)) == [], page.name
 
 
 def test_the_answer_in_the_reference_is_that_of_its_problem(tmp_path: Path):

@@ -54,7 +54,7 @@ def list_applications(home: Home) -> tuple[str, ...]:
 
 
 def open_catalog(home: Home, application: str) -> Catalog:
-    """Open the catalog that holds an application. A command opens it once, since repeated statements then cost less.
+    """Open the catalog that holds an application. A caller that reads again keeps it: repeated statements cost less.
 
     Raises:
         NotDeployedError: there is no catalog, so the application is not deployed; in a catalog it is not looked for.
