@@ -103,6 +103,10 @@ def step(name: str, **config: Any) -> dict[str, Any]:
     return {"ops": {"demo__deployment": {"ops": {name: {"config": config}}}}}
 
 
+COURSES = frozenset({"start over", "take what is there", "go on", "replace"})
+"""The calls that `Runtime.write_wanted` records."""
+
+
 class Runtime(SimpleNamespace):
     """Stands in for `runtime.deployment`: records calls, answers with `status`, or with `error` (to `refused` only)."""
 
@@ -228,7 +232,7 @@ class Runtime(SimpleNamespace):
     def replace(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Take the place of the runtime's functions that this has, now and as later replaced on it."""
         for name in dir(type(self)):
-            if not name.startswith("_") and name != "replace" and isfunction(getattr(type(self), name)):
+            if not name.startswith("_") and name not in ("replace", "called") and isfunction(getattr(type(self), name)):
                 monkeypatch.setattr(api, name, partial(self._call, name))  # fails if the runtime has no such function
 
     def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
@@ -237,6 +241,11 @@ class Runtime(SimpleNamespace):
     @property
     def names(self) -> list[str]:
         return [call[0] for call in self.calls]
+
+    def called(self, *names: str) -> set[str]:
+        """Return the names among these that were called; fail if this can have no call of such a name."""
+        assert all(name in COURSES or isfunction(getattr(type(self), name, None)) for name in names), names
+        return set(names) & set(self.names)
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def test_automation_redeploys_when_the_spec_has_changed(spec: Path, home: Home, 
         wanted = [each.key for each in second.results if each.true_subset.size and each.key in computed]
         runtime.calls.clear()
         assert materialize(defs, instance, *wanted).success
-        assert "replace" in runtime.names
+        assert runtime.called("replace")
         third = evaluate(second.cursor)
         assert not any(third.get_num_requested(key) for key in (DEPLOYMENT, *STAGES))
 
@@ -162,4 +162,4 @@ def test_a_run_with_a_container_of_its_own_starts_hosts_by_agents_only(
             said = str(failure.step_failure_data.user_failure_data)
             assert "no host of demo is started: with the run launcher PodLauncher" in said
             assert "Keep `streams agent` running" in said
-            assert not {"launch_hosts", "reset_unit"} & set(runtime.names)
+            assert not runtime.called("launch_hosts", "reset_unit")

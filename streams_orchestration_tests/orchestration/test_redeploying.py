@@ -133,7 +133,7 @@ def test_a_refusal_fails_the_run_with_reason_and_remedy(
         assert run.tags["streams/verdict"] == "refused"
     assert not check.passed
     assert check.severity is dg.AssetCheckSeverity.ERROR
-    assert "launch_hosts" not in runtime.names, "what runs is not touched"
+    assert not runtime.called("launch_hosts"), "what runs is not touched"
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_a_run_whose_plan_was_taken_back_fails_and_says_why(
         f"{cause}" in (data.description or "")
     )
     assert data.metadata["streams/reverted"].value == cause
-    assert "launch_hosts" not in runtime.names, "what runs is not touched"
+    assert not runtime.called("launch_hosts"), "what runs is not touched"
 
 
 @pytest.mark.slow

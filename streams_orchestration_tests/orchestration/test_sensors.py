@@ -168,14 +168,14 @@ def test_a_failure_late_in_a_tick_is_reset_at_once_and_recorded_by_the_next_tick
     with monkeypatch.context() as patch:
         patch.setattr(sensors, "RECORD_SHARE", 0.0)
         late = daemon.tick()
-    assert "reset_unit" in runtime.names
+    assert runtime.called("reset_unit")
     assert (late.run_requests, late.asset_events) == ([], [])
     assert late.skip_message == "demo: the reset of region-0 has begun; the next tick requests its run"
     runtime.calls.clear()
     after = daemon.tick()
     assert [request.job_name for request in after.run_requests] == ["demo__reset"]
     assert after.asset_events
-    assert "reset_unit" not in runtime.names
+    assert not runtime.called("reset_unit")
 
 
 @pytest.mark.parametrize(
