@@ -26,7 +26,7 @@ _READABLE = (
 )
 
 
-class ReferenceError(RefusedError):
+class UnresolvedReferenceError(RefusedError):
     """A reference cannot be resolved. The message contains its name, never a value.
 
     Attributes:
@@ -63,7 +63,7 @@ def resolved(text: str, parameter: str) -> str:
         parameter: the name, for errors.
 
     Raises:
-        ReferenceError: a variable is not set, or a file cannot be read or is not UTF-8.
+        UnresolvedReferenceError: a variable is not set, or a file cannot be read or is not UTF-8.
     """
 
     def value(match: re.Match[str]) -> str:
@@ -76,7 +76,7 @@ def resolved(text: str, parameter: str) -> str:
     return REFERENCE.sub(value, text)
 
 
-def unresolved(parameters: Mapping[str, Any]) -> Iterator[ReferenceError]:
+def unresolved(parameters: Mapping[str, Any]) -> Iterator[UnresolvedReferenceError]:
     """Yield an error for each reference in a standard operator's parameters that this process cannot resolve.
 
     Args:
@@ -86,7 +86,7 @@ def unresolved(parameters: Mapping[str, Any]) -> Iterator[ReferenceError]:
         for parameter, text in _texts(name, parameters.get(name)):
             try:
                 resolved(text, parameter)
-            except ReferenceError as error:
+            except UnresolvedReferenceError as error:
                 yield error
 
 
@@ -113,9 +113,9 @@ def _value(kind: str, name: str, parameter: str) -> str:
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             reason = f"{parameter}: the file {name} cannot be read by the host's process: {why}"
-            raise ReferenceError(reason, _READABLE) from error
+            raise UnresolvedReferenceError(reason, _READABLE) from error
     value = os.environ.get(name)
     if value is None:
         reason = f"{parameter}: the environment variable {name} is not set in the host's process"
-        raise ReferenceError(reason, _SET)
+        raise UnresolvedReferenceError(reason, _SET)
     return value

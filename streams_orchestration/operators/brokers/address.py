@@ -15,7 +15,7 @@ from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.errors.external_errors import chain
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalParameters
-from streams_orchestration.operators.references import ReferenceError, resolved
+from streams_orchestration.operators.references import UnresolvedReferenceError, resolved
 
 CONNECT_SECONDS = 10.0
 """Timeout in seconds of one attempt to connect to a broker."""
@@ -85,7 +85,7 @@ class BrokerParameters(JournalParameters):
         text = getattr(self, name)
         try:
             return None if text is None else resolved(text, name)
-        except ReferenceError as error:
+        except UnresolvedReferenceError as error:
             raise RefusedError(str(error)) from None
 
 

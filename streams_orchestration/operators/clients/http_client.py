@@ -14,7 +14,13 @@ from streams_orchestration.model.secrets import masked, names_secret
 from streams_orchestration.operators.contract.operator import Parameters
 from streams_orchestration.operators.errors.errors import OutsideError, RefusedError
 from streams_orchestration.operators.errors.external_errors import status_passes
-from streams_orchestration.operators.references import REFERENCE, ReferenceError, exposed_secret, is_reference, resolved
+from streams_orchestration.operators.references import (
+    REFERENCE,
+    UnresolvedReferenceError,
+    exposed_secret,
+    is_reference,
+    resolved,
+)
 
 LONGEST_WAIT = 300.0
 """The longest pause in seconds that a receiver may request by `Retry-After`."""
@@ -123,7 +129,7 @@ class HttpTarget:
             headers = {name: resolved(value, f"headers: {name}") for name, value in parameters.headers.items()}
             if parameters.token is not None:
                 headers["Authorization"] = f"Bearer {resolved(parameters.token, 'token')}"
-        except ReferenceError as error:
+        except UnresolvedReferenceError as error:
             raise RefusedError(str(error)) from None
         if wrong := next((name for name, value in headers.items() if re.search(r"[\r\n\0]", value)), None):
             message = f"header {wrong}: the value of its reference has a line break, which no header can have"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.model.secrets import remember
 from streams_orchestration.operators.errors.errors import RefusedError
-from streams_orchestration.operators.references import ReferenceError, is_reference, resolved
+from streams_orchestration.operators.references import UnresolvedReferenceError, is_reference, resolved
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -137,5 +137,5 @@ def _resolved(text: str | None) -> Any:
 def _value(text: str) -> str:
     try:
         return resolved(text, "url")
-    except ReferenceError as error:
+    except UnresolvedReferenceError as error:
         raise DatabaseUrlError(str(error)) from error

@@ -10,7 +10,13 @@ from pydantic import Field, field_validator
 
 from streams_orchestration.operators.contract.operator import Parameters
 from streams_orchestration.operators.errors.errors import OutsideError, RefusedError
-from streams_orchestration.operators.references import ReferenceError, exposed_secret, is_reference, resolved, without
+from streams_orchestration.operators.references import (
+    UnresolvedReferenceError,
+    exposed_secret,
+    is_reference,
+    resolved,
+    without,
+)
 
 CONNECT_SECONDS = 5.0
 """Timeout in seconds of one attempt to reach a cluster."""
@@ -105,7 +111,7 @@ class Cluster:
         for name, value in self._parameters.client.items():
             try:
                 settings[name] = resolved(value, f"client: {name}") if isinstance(value, str) else value
-            except ReferenceError as error:
+            except UnresolvedReferenceError as error:
                 raise KafkaRefusedError(str(error)) from None
             if isinstance(value, str) and is_reference(value):
                 self._secrets.append(str(settings[name]))

@@ -37,7 +37,7 @@ class DeltaHistory:
     """The versions of one table.
 
     All methods but `open` raise LakeError if it cannot be reached or is gone, DataError if it was created again, and
-    ReferenceError if a reference to a secret cannot be resolved.
+    UnresolvedReferenceError if a reference to a secret cannot be resolved.
     """
 
     def __init__(self, store: DeltaStore) -> None:

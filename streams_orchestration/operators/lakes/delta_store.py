@@ -60,7 +60,7 @@ class DeltaStore:
         """Return the options for the library, or None for a local table. An endpoint `http://` is allowed by another.
 
         Raises:
-            ReferenceError: a reference cannot be resolved.
+            UnresolvedReferenceError: a reference cannot be resolved.
         """
         if self.is_local:
             return None
@@ -72,7 +72,7 @@ class DeltaStore:
         return options
 
     def files(self) -> Any:
-        """Return the directory as a pyarrow file system. Raises ReferenceError."""
+        """Return the directory as a pyarrow file system. Raises UnresolvedReferenceError."""
         from pyarrow import fs
 
         if self.is_local:

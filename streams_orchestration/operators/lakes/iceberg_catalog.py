@@ -16,7 +16,7 @@ from streams_orchestration.operators.lakes.on_disk import local_path
 from streams_orchestration.operators.loading.libraries import import_modules
 from streams_orchestration.operators.references import (
     REFERENCE,
-    ReferenceError,
+    UnresolvedReferenceError,
     exposed_secret,
     is_reference,
     resolved,
@@ -101,7 +101,7 @@ def load_catalog(properties: Mapping[str, str]) -> Any:
 
     Raises:
         LakeError: the catalog cannot be used.
-        ReferenceError: a reference cannot be resolved.
+        UnresolvedReferenceError: a reference cannot be resolved.
     """
     from pyiceberg import catalog, io
 
@@ -129,6 +129,6 @@ def without_secrets(text: str, properties: Mapping[str, str]) -> str:
     """Return a message of pyiceberg in one line, without the values of references."""
     for name, value in properties.items():
         for reference in REFERENCE.finditer(value):
-            with suppress(ReferenceError):
+            with suppress(UnresolvedReferenceError):
                 text = without(text, [resolved(reference[0], f"catalog: {name}")])
     return " ".join(text.split())

@@ -113,7 +113,7 @@ class LakeSink(EpochSink):
 
         Raises:
             LakeError: the table is missing, does not fit or cannot be reached.
-            ReferenceError: a reference to a secret cannot be resolved.
+            UnresolvedReferenceError: a reference to a secret cannot be resolved.
         """
         self._table = self.table()
         self._table.prepare()
@@ -123,7 +123,7 @@ class LakeSink(EpochSink):
 
         Raises:
             LakeError: the table refuses or cannot be reached.
-            ReferenceError: a reference to a secret cannot be resolved.
+            UnresolvedReferenceError: a reference to a secret cannot be resolved.
             WaitingFileError: a file cannot be read, or was altered.
             OSError: a merged file cannot be written.
         """

@@ -78,7 +78,8 @@ class LakeSource(SourceOperator):
         """Return the newest version, or None if the table cannot be reached, which is logged.
 
         Raises:
-            LakeError, ReferenceError: the table does not exist or cannot be read, or a secret cannot be resolved.
+            LakeError: the table does not exist or cannot be read.
+            UnresolvedReferenceError: a secret cannot be resolved.
             DataError: the table is another one than before, or lacks a column or has it with a type that does not fit.
         """
 
@@ -112,7 +113,8 @@ class LakeSource(SourceOperator):
 
         Raises:
             DataError: rows are lost, deleted or updated, or do not fit; the message names version and remedy.
-            LakeError, ReferenceError: the table does not exist or cannot be read, or a secret cannot be resolved.
+            LakeError: the table does not exist or cannot be read.
+            UnresolvedReferenceError: a secret cannot be resolved.
         """
         self._reached = offset
         produced = self._backoff.reached(lambda: self._produce_measured(offset, limit))

@@ -12,7 +12,7 @@ from streams_orchestration.operators.keys.comparison import with_normalised
 from streams_orchestration.operators.lakes.data_files import DataFile
 from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError
 from streams_orchestration.operators.lakes.fitting import Fit, WantedTable
-from streams_orchestration.operators.references import ReferenceError
+from streams_orchestration.operators.references import UnresolvedReferenceError
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import WaitingFileError
 from streams_orchestration.operators.sinks.undeliverable import REMEDY, SetAside, Undeliverable
@@ -38,7 +38,7 @@ class LakeTarget:
 
         Raises:
             LakeError: the table is missing, does not fit or cannot be reached.
-            ReferenceError: a reference to a secret cannot be resolved.
+            UnresolvedReferenceError: a reference to a secret cannot be resolved.
         """
         self._try(self._prepare)
 
@@ -53,7 +53,7 @@ class LakeTarget:
 
         Raises:
             LakeError: the table refuses or cannot be reached. No row was changed, but columns may have been added.
-            ReferenceError: a reference to a secret cannot be resolved.
+            UnresolvedReferenceError: a reference to a secret cannot be resolved.
             WaitingFileError: a file cannot be read, or was altered.
         """
         self._try(lambda: self._append(key, files, set_aside))
@@ -65,7 +65,7 @@ class LakeTarget:
 
         Raises:
             LakeError: the table refuses or cannot be reached. No row was changed, but columns may have been added.
-            ReferenceError: a reference to a secret cannot be resolved.
+            UnresolvedReferenceError: a reference to a secret cannot be resolved.
             WaitingFileError: a file cannot be read, or was altered.
         """
         tuples = pa.Table.from_batches([with_normalised(batch.arrow, self.wanted.key) for batch in batches])
@@ -169,12 +169,12 @@ class LakeTarget:
 
         Raises:
             LakeError: the table refuses or cannot be reached, or other writers committed first at each attempt.
-            WaitingFileError, ReferenceError: the change raised it; it passes unchanged.
+            WaitingFileError, UnresolvedReferenceError: the change raised it; it passes unchanged.
         """
         for tried in range(1, TRIES + 1):
             try:
                 return action()
-            except (LakeError, WaitingFileError, ReferenceError):
+            except (LakeError, WaitingFileError, UnresolvedReferenceError):
                 raise
             except Exception as error:
                 if not self._is_conflict(error) or tried == TRIES:

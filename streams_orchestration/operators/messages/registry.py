@@ -13,7 +13,7 @@ from pydantic import Field, field_validator, model_validator
 
 from streams_orchestration.operators.clients.http_client import HttpAwayError, HttpParameters, HttpTarget, check_token
 from streams_orchestration.operators.errors.errors import OutsideError, RefusedError
-from streams_orchestration.operators.references import ReferenceError, resolved
+from streams_orchestration.operators.references import UnresolvedReferenceError, resolved
 
 SchemaKind = Literal["avro", "protobuf"]
 _MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
@@ -76,7 +76,7 @@ class Registry:
             try:
                 user = resolved(parameters.user, "registry: user")
                 login = f"{user}:{resolved(parameters.password, 'registry: password')}"
-            except ReferenceError as error:
+            except UnresolvedReferenceError as error:
                 raise RefusedError(str(error)) from None
             self._login = {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
         self._target = HttpTarget(parameters)

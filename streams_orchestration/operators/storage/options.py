@@ -5,7 +5,13 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.operators.references import ReferenceError, exposed_secret, is_reference, resolved, without
+from streams_orchestration.operators.references import (
+    UnresolvedReferenceError,
+    exposed_secret,
+    is_reference,
+    resolved,
+    without,
+)
 
 _GOES_WITH: dict[str, frozenset[str]] = {
     "s3": frozenset(("endpoint", "region", "accessKey", "secretKey", "sessionToken", "roleArn", "anonymous")),
@@ -79,7 +85,7 @@ class StorageOptions(BaseModel):
         """Return the given options by name, with references resolved; secrets are masked in all output from then on.
 
         Raises:
-            ReferenceError: a reference cannot be resolved.
+            UnresolvedReferenceError: a reference cannot be resolved.
         """
         there = self.model_dump(by_alias=True, exclude_none=True)
         return {name: resolved(str(value), f"storage: {name}") for name, value in there.items()}
@@ -88,6 +94,6 @@ class StorageOptions(BaseModel):
         """Return a text of a library without the secrets that references resolve to; unchanged if one does not."""
         try:
             values = self.resolved()
-        except ReferenceError:
+        except UnresolvedReferenceError:
             return text
         return without(text, (values.get(name, "") for name in SECRETS))

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import IO, Any, Literal, TypeVar
 
 from streams_orchestration.operators.loading.libraries import pa
-from streams_orchestration.operators.references import ReferenceError
+from streams_orchestration.operators.references import UnresolvedReferenceError
 from streams_orchestration.operators.storage.addresses import Address, parse_address
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import File, ListedFile, StorageAwayError, StorageRefusedError
@@ -81,7 +81,7 @@ class RemoteStorage:
             yield
         except FileNotFoundError:
             raise
-        except ReferenceError as error:
+        except UnresolvedReferenceError as error:
             raise StorageRefusedError(str(error)) from None
         except (OSError, ValueError, NotImplementedError) as error:
             text = self.options.without_secrets(" ".join(str(error).split()))

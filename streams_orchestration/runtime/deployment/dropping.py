@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, update
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.references import ReferenceError
+from streams_orchestration.operators.references import UnresolvedReferenceError
 from streams_orchestration.operators.storage.durable_files import forget_names, sync_removals, sync_trees
 from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
@@ -129,7 +129,7 @@ def published_files(home: Home, programs: Iterable[PeProgram]) -> list[File]:
         for name, operator, context, parameters in operators_of(home, program):
             try:
                 files += operator.published(context, parameters)
-            except (StorageError, ReferenceError) as error:
+            except (StorageError, UnresolvedReferenceError) as error:
                 message = f"{name}: {error}. A new run begins only after a check for files of an earlier run there"
                 raise NotDeployableError(message) from error
     return files

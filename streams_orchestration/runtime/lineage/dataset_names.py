@@ -17,7 +17,7 @@ from streams_orchestration.model.secrets import masked
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.databases.address import resolve_url, shown_url
 from streams_orchestration.operators.lakes.iceberg_catalog import shown_catalog
-from streams_orchestration.operators.references import ReferenceError, resolved
+from streams_orchestration.operators.references import UnresolvedReferenceError, resolved
 from streams_orchestration.operators.storage.port import is_address
 
 _AUTHORITY = re.compile(r"(?P<host>[\w.-]+|\[[\da-fA-F:.]+\])(?::(?P<port>\d+))?")
@@ -86,7 +86,7 @@ def _resolved(text: str) -> str:
     """Resolve the references in a text; if this process cannot, return the text unchanged."""
     try:
         return resolved(text, "url")
-    except ReferenceError:
+    except UnresolvedReferenceError:
         return text
 
 

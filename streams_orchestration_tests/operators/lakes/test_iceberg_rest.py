@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.operators.lakes.errors import LakeError
-from streams_orchestration.operators.references import ReferenceError
+from streams_orchestration.operators.references import UnresolvedReferenceError
 from streams_orchestration_tests.operators.lakes.lakes import RestIceberg, deliver, delivery, numbers, read
 from streams_orchestration_tests.servers.iceberg_rest import RestCatalog
 from streams_orchestration_tests.servers.proxy import Proxy
@@ -69,7 +69,7 @@ AWAY: list[tuple[dict[str, str], type[Exception], str]] = [
         LakeError,
         r"the catalog http://127.0.0.1:9/iceberg cannot be used: .*refused",
     ),
-    ({"s3.secret-access-key": "${env:NOT_SET}"}, ReferenceError, r"NOT_SET is not set"),
+    ({"s3.secret-access-key": "${env:NOT_SET}"}, UnresolvedReferenceError, r"NOT_SET is not set"),
 ]
 
 

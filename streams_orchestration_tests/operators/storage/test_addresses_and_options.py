@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from streams_orchestration.compiler.checking.parameter_errors import parameter_errors
-from streams_orchestration.operators.references import ReferenceError, resolved
+from streams_orchestration.operators.references import UnresolvedReferenceError, resolved
 from streams_orchestration.operators.standard.files.file_sink import FileSink
 from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration.operators.storage.addresses import parse_address
@@ -101,5 +101,5 @@ def test_references_are_read_where_they_are_used(monkeypatch: pytest.MonkeyPatch
     assert (
         resolved("${env:NAME}, {env:NAME}, ${file:" + str(tmp_path / "secret") + "}", "x") == "value, value, of a file"
     )
-    with pytest.raises(ReferenceError, match="x: the environment variable OTHER is not set"):
+    with pytest.raises(UnresolvedReferenceError, match="x: the environment variable OTHER is not set"):
         resolved("${env:OTHER}", "x")

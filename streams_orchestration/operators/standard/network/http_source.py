@@ -18,7 +18,7 @@ from streams_orchestration.operators.journal.source import JournalParameters, Jo
 from streams_orchestration.operators.loading.libraries import import_modules
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.messages.decoders import decoded_schema
-from streams_orchestration.operators.references import ReferenceError, resolved
+from streams_orchestration.operators.references import UnresolvedReferenceError, resolved
 from streams_orchestration.operators.serving.bodies import BodyError, messages_of
 from streams_orchestration.operators.serving.endpoint import Endpoint, application
 from streams_orchestration.operators.serving.listener import Listener, Places, listen
@@ -147,7 +147,7 @@ class HttpSource(JournalSource):
         settings: HttpSourceParameters = self.parameters
         try:
             token = None if settings.token is None else resolved(settings.token, "token")
-        except ReferenceError as error:
+        except UnresolvedReferenceError as error:
             raise RefusedError(str(error)) from None
         endpoint = Endpoint(intake, token, settings.max_body_bytes, self._messages, shown_peer)
         server = HttpServer(
