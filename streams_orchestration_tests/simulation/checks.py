@@ -139,7 +139,9 @@ class Checks:
         names = {row["path"] for row in self.rows("SELECT path FROM segment WHERE NOT retracted")}
         for row in self.rows("SELECT files FROM operator_state"):
             names |= files_of([json.loads(row["files"])])
-        names |= {row["pending"] for row in self.rows("SELECT pending FROM sink_file WHERE NOT published")}
+        for row in self.rows("SELECT pending, final FROM sink_file WHERE NOT published"):
+            if row["final"] is None or not Path(row["final"]).exists():  # visible from its link to the transaction
+                names.add(row["pending"])
         return [name for name in sorted(names) if self.exists(name) and self._has_content(name)]
 
     def _has_content(self, name: str) -> bool:

@@ -1,0 +1,35 @@
+"""The checks of a simulation know what the product must heal."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.simulation.checks import Checks
+from streams_orchestration_tests.simulation.choices import Choices
+from streams_orchestration_tests.simulation.disks import Disk
+from streams_orchestration_tests.simulation.scheduler import Scheduler
+
+TABLES = """\
+CREATE TABLE segment (path, retracted);
+CREATE TABLE operator_state (files);
+CREATE TABLE sink_file (pending, final, published);
+"""
+
+
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_a_waiting_file_is_not_damaged_once_a_reader_can_see_it(tmp_path: Path, is_linked: bool):
+    home, final = Home(tmp_path), tmp_path / "part-0.parquet"
+    pending = tmp_path / "000-0.parquet"
+    pending.write_bytes(b"content")
+    with closing(sqlite3.connect(home.catalog)) as connection, connection:
+        connection.executescript(TABLES)
+        connection.execute("INSERT INTO sink_file VALUES (?, ?, 0)", (str(pending), str(final)))
+    checks = Checks(home, Disk(Scheduler(Choices(None)), tmp_path, tmp_path), None, "app", {}, ())
+    if is_linked:
+        final.hardlink_to(pending)
+    assert checks.kept() == ([] if is_linked else [str(pending)])
