@@ -46,7 +46,7 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], bool] | Non
     directories are marked, and no redeploy of the unit is on trial.
 
     Call it after publishing. Nothing is marked while a redeploy or a savepoint holds units, or if the plan or the
-    finished units have changed during the sweep.
+    finished units have changed during the sweep. A complete application has no hold left, not even an expired one.
 
     Args:
         catalog: the catalog of the application.
@@ -76,6 +76,8 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], bool] | Non
                 update(u).where(u.c.application == application, u.c.name.in_(ends.done)).values(state="COMPLETED")
             )
             if ends.are_all:
+                # an expired hold would be in force again if the clock were set back
+                connection.execute(update(u).where(u.c.application == application).values(held_until=None))
                 connection.execute(update(a).where(a.c.name == application).values(state="COMPLETED"))
     if ends.are_all:
         remove_empty(catalog, application)

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from streams_orchestration import world
 from streams_orchestration.runtime import stepping
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.last_sweep import CLEAR_SECONDS, LastSweep
 from streams_orchestration.runtime.observing.reading import read_status
@@ -111,6 +112,20 @@ def test_an_application_is_not_marked_as_complete_if_units_are_held_during_its_l
     assert read_status(local.home, local.name).state == "RUNNING"
     release_units(local.catalog, local.name)
     assert complete(local.catalog, local.name, lambda: True)
+
+
+def test_an_expired_hold_does_not_outlast_the_application(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
+    """The hold would be in force again if the clock of the catalog were set back."""
+
+    def expired() -> bool:
+        with local.catalog.write() as connection:
+            connection.execute(update(tables.unit).values(held_until=clock.now() - 1.0))
+        return True
+
+    monkeypatch.setattr(stepping, "complete", lambda catalog, name: complete(catalog, name, expired))
+    local.run()
+    with local.catalog.read() as connection:
+        assert set(connection.scalars(select(tables.unit.c.held_until))) == {None}
 
 
 def test_units_are_not_marked_as_completed_if_another_plan_was_deployed_during_the_last_sweep(
