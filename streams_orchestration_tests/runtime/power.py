@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from streams_orchestration.operators.storage import durable_files
+from streams_orchestration.operators.storage.durable_files import forget_names
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.chains import files_of
@@ -126,7 +126,7 @@ def recorded(root: Path, patch: pytest.MonkeyPatch) -> Iterator[Disk]:
     patch.setattr(os, "replace", noted("rename", replace))
     patch.setattr(Path, "unlink", removed)
     patch.setattr(Catalog, "_transaction", watched)
-    patch.setattr(durable_files, "_named", set())
+    forget_names(Path("/"))
     yield disk
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.errors.errors import HostLaunchError
+from streams_orchestration.runtime.hosts import launcher
 from streams_orchestration.runtime.hosts.launcher import HostStart, LocalLauncher
 from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
@@ -26,7 +27,7 @@ def test_a_host_whose_log_cannot_be_made_is_named(tmp_path: Path, monkeypatch: p
     home = Home(tmp_path / "home")
     home.root.mkdir()
     (home.root / "logs").write_text("a file in the place of a directory")
-    launcher = LocalLauncher()
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.launcher._require_java", lambda _java: None)
+    monkeypatch.setattr(launcher, "java_program", lambda: tmp_path / "java")
+    monkeypatch.setattr(launcher, "require_java", lambda: None)
     with pytest.raises(HostLaunchError, match=r"host 0 of app could not be started: .*logs"):
-        launcher.launch(HostStart(home, "app", 0, "i", tmp_path, EngineSettings()))
+        LocalLauncher().launch(HostStart(home, "app", 0, "i", tmp_path, EngineSettings()))

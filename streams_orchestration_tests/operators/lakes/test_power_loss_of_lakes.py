@@ -12,7 +12,8 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from sqlalchemy import Engine, event
 
-from streams_orchestration.operators.lakes import on_disk
+from streams_orchestration.operators.lakes import delta_table, on_disk
+from streams_orchestration.operators.storage.durable_files import forget_names
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, Delta, deliver, delivery
 from streams_orchestration_tests.runtime.power import Disk
 
@@ -30,7 +31,7 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
     disk = Disk(tmp_path / "lake", tmp_path / "copies")
     disk.root.mkdir()
     monkeypatch.setattr(os, "fsync", disk.sync)
-    monkeypatch.setattr("streams_orchestration.operators.storage.durable_files._named", set())
+    forget_names(Path("/"))
     return disk
 
 
@@ -106,7 +107,7 @@ def test_an_iceberg_catalog_names_only_what_is_on_disk(disk: Disk, key: list[str
 def test_a_delivery_to_delta_that_was_made_before_is_on_disk_too(disk: Disk, monkeypatch: pytest.MonkeyPatch):
     table = LAKES["delta"](disk.root)
     with monkeypatch.context() as ended:
-        ended.setattr("streams_orchestration.operators.lakes.delta_table.sync_files", lambda _: None)
+        ended.setattr(delta_table, "sync_files", lambda _: None)
         deliver(table.sink(), ROWS, delivery(1))
     assert not all(map(disk.keeps, of_table(table)))
     deliver(table.sink(), ROWS, delivery(1))

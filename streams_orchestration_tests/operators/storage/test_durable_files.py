@@ -37,7 +37,6 @@ def test_a_name_that_could_not_be_flushed_is_flushed_by_the_next_call(tmp_path: 
             raise OSError(errno.EIO, "the storage was away for a moment", str(directory))
         flushed.append(directory)
 
-    monkeypatch.setattr(durable_files, "_named", set())
     monkeypatch.setattr(durable_files, "sync_directory", sync)
     with pytest.raises(OSError, match="for a moment"):
         durable_files.make_directory(tmp_path / "results" / "app")

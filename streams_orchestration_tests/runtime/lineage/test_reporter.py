@@ -168,7 +168,7 @@ def test_a_unit_that_is_reset_is_unhealthy_meanwhile(running: Running, sent: Sen
 def test_cancelling_a_failed_application_ends_the_run_with_fail(
     running: Running, sent: SentEvents, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(reporters, "_client", lambda: sent)
+    monkeypatch.setattr(reporters, "Client", lambda: sent)
     reporting(running, sent).send_due()
     report_lineage_failure(running.catalog, running.name)
     fail_for_good(running)
@@ -182,7 +182,7 @@ def test_cancelling_a_failed_application_ends_the_run_with_fail(
 
 
 def test_a_stop_of_what_works_is_told_by_its_hosts(running: Running, sent: SentEvents, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(reporters, "_client", lambda: sent)
+    monkeypatch.setattr(reporters, "Client", lambda: sent)
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
     reporting(running, sent).send_due()
     report_lineage_failure(running.catalog, running.name)

@@ -10,6 +10,7 @@ import pytest
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.machines import agent
 from streams_orchestration.runtime.machines.leftovers import note_machine, remove_leftovers
 from streams_orchestration.runtime.storage.in_use import MARK, is_left, use
 from streams_orchestration_tests.runtime.applications import totals, write_rows
@@ -82,9 +83,9 @@ def test_segments_of_hosts_that_are_elsewhere_are_removed(
 
 
 def test_an_agent_clears_in_its_turn(place: Place, monkeypatch: pytest.MonkeyPatch):
-    agent = place.registered("m")
+    one = place.registered("m")
     left = scratch(place, "python-0-a")
     use(left).close()
-    monkeypatch.setattr(agent, "_cleared", -1000.0)
-    agent.turn()
+    monkeypatch.setattr(agent, "LEFTOVERS_SECONDS", 0.0)
+    one.turn()
     assert not left.exists()
