@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from benchmarks import __main__ as command
 from benchmarks import copies, flights, soak
 from benchmarks import kafka as kafka_benchmark
 from benchmarks.__main__ import NAMES, OTHERS, measure
@@ -153,7 +154,7 @@ def test_a_benchmark_that_fails_takes_nothing_from_the_others(
         return [Row(f"figure {len(seen)}", 1.0, "s", 1.0)]
 
     monkeypatch.delenv("STREAMS_CATALOG", raising=False)
-    monkeypatch.setattr("benchmarks.__main__.import_module", lambda _: SimpleNamespace(rows=rows))
+    monkeypatch.setattr(command, "import_module", lambda _: SimpleNamespace(rows=rows))
     assert measure(["first", "second", "third"], quick=True) == ["second"]
     assert seen == [None, None, None]
     out = capsys.readouterr().out

@@ -25,6 +25,10 @@ RELATIVE = re.compile(
 """Openings of docstrings that leave out their subject."""
 
 
+STRING_PATH = re.compile(r'\b(?:setattr|delattr)\(\s*f?["\']')
+"""Patches that name an attribute by a text, which neither pyright nor a search for the name sees."""
+
+
 def item(*marks: str, fixtures: tuple[str, ...] = (), **parameters: object) -> Any:
     return SimpleNamespace(
         nodeid="a test",
@@ -75,6 +79,16 @@ def test_the_names_and_docstrings_of_tests_begin_with_their_subject():
     texts = {path: path.read_text() for path in modules if path != Path(__file__)}
     assert [f"{path}: {name}" for path, text in texts.items() for name in WITHOUT_SUBJECT.findall(text)] == []
     assert [f"{path}: {line.strip()}" for path, text in texts.items() for line in RELATIVE.findall(text)] == []
+
+
+def test_patches_name_the_module_and_not_its_path():
+    path = '"streams_orchestration.runtime.units.watch.is_on_trial", lambda *_: False)'
+    for call in ("monkeypatch.setattr(", "patch.setattr(\n    f", "monkeypatch.delattr("):
+        assert STRING_PATH.search(call + path)
+    assert not STRING_PATH.search('monkeypatch.setattr(watch, "is_on_trial", lambda *_: False)')
+    modules = sorted((ROOT / "streams_orchestration_tests").rglob("*.py"))
+    texts = {path: path.read_text() for path in modules if path != Path(__file__)}
+    assert [str(path) for path, text in texts.items() if STRING_PATH.search(text)] == [], "give the module itself"
 
 
 @pytest.mark.parametrize(("profile", "wanted"), [("quick", 2), ("ci", 2), ("deep", 400)])

@@ -16,6 +16,7 @@ import dagster as dg
 import pytest
 
 from streams_orchestration.cli import main
+from streams_orchestration.cli.entry import streams
 from streams_orchestration.console.plans import worker
 from streams_orchestration.model.secrets import HIDDEN, masked, remember, remember_environment, remember_values
 from streams_orchestration.operators.databases.address import resolve_url
@@ -247,7 +248,7 @@ def test_a_command_shows_no_secret_of_an_error_that_is_not_expected(
         msg = f"{ADDRESS} is away"
         raise RuntimeError(msg)
 
-    monkeypatch.setattr("streams_orchestration.cli.entry.streams.main", failing)
+    monkeypatch.setattr(streams, "main", failing)
     assert main(["-v", "status"]) == 1
     shown = "".join(capsys.readouterr())
     assert "Traceback" in shown or HIDDEN in shown

@@ -21,6 +21,7 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.journal.source import JournalSource
+from streams_orchestration.operators.kafka import producer, reader
 from streams_orchestration.operators.references import unresolved
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
@@ -186,8 +187,8 @@ def test_a_reference_that_nothing_resolves_is_known_before_the_operator_runs(kin
 def test_a_server_that_is_not_there_has_errors_and_logs_without_the_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, kind: str
 ):
-    monkeypatch.setattr("streams_orchestration.operators.kafka.reader.CONNECT_SECONDS", 0.2)
-    monkeypatch.setattr("streams_orchestration.operators.kafka.producer.CONNECT_SECONDS", 0.2)
+    for module in (producer, reader):
+        monkeypatch.setattr(module, "CONNECT_SECONDS", 0.2)
     caplog.set_level(logging.DEBUG)
     schema = schema_of(kind)
     ports: dict[str, Any] = {"inputs": [schema]} if kind.endswith("Sink") else {"outputs": [schema]}

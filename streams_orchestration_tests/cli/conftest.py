@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from streams_orchestration.runtime.rollout import bringing_up
 from streams_orchestration_tests.quick_storages import quick_storages
 
 
@@ -12,3 +13,9 @@ def quickly() -> Iterator[None]:
     """Commands record in Dagster."""
     with quick_storages():
         yield
+
+
+@pytest.fixture
+def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let deploying start no host, which would outlive the test."""
+    monkeypatch.setattr(bringing_up, "launch_hosts", lambda *_, **__: ())

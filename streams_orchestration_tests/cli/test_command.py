@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -121,8 +122,8 @@ def test_the_help_of_each_option_is_a_sentence_that_begins_with_a_verb():
 
 @pytest.mark.usefixtures("talk")
 def test_no_color_means_no_styles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
-    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *_: False)
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr(click.utils, "should_strip_ansi", lambda *_: False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     spec = tmp_path / "tiny.yaml"
     spec.write_text(TINY)
     commands = (["talk"], ["compile", str(spec)], ["explain", str(spec), "A"])

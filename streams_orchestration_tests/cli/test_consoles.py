@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.cli import consoles
 from streams_orchestration.cli.entry import main
 from streams_orchestration.compiler.options import Options
 from streams_orchestration_tests.console.plans.specs import write_spec
@@ -25,7 +26,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, An
         calls.append({"application": application, "specs": specs, "options": options})
         return 0
 
-    monkeypatch.setattr("streams_orchestration.cli.consoles.serve", serve)
+    monkeypatch.setattr(consoles, "serve", serve)
     return calls
 
 

@@ -22,13 +22,10 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, no_hosts: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     FakeJobs.asked = []
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
-    monkeypatch.setattr(
-        "streams_orchestration.runtime.rollout.bringing_up.launch_hosts", lambda *_, **__: ()
-    )  # a host would outlive the test
     for module in (deploying, running):
         monkeypatch.setattr(module, "status_document", lambda _home, current: {"application": current.application})
         monkeypatch.setattr(api, "require_java", lambda: None)

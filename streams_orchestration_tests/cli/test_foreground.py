@@ -131,12 +131,12 @@ def test_the_end_of_an_application_is_noticed_when_the_catalog_changes(
     assert application.status().state in ("COMPLETED", "STOPPED")
 
 
+@pytest.mark.usefixtures("no_hosts")
 def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     copy: PlannedCompilation, home: Home, monkeypatch: pytest.MonkeyPatch
 ):
     loaded, order = threading.Event(), []
     monkeypatch.setattr(api, "await_engines", lambda *_: order.append(loaded.is_set()))
-    monkeypatch.setattr("streams_orchestration.runtime.rollout.bringing_up.launch_hosts", lambda *_, **__: ())
     monkeypatch.setattr(Start, "_record", lambda *_: loaded.set())
     monkeypatch.setattr(api, "await_running_pes", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
     start = Start(home, Path("copy.yaml"), deployable(copy))
@@ -146,6 +146,7 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     assert start.recorded() is None
 
 
+@pytest.mark.usefixtures("no_hosts")
 def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
     copy: PlannedCompilation, home: Home, display: Display, monkeypatch: pytest.MonkeyPatch
 ):
@@ -171,7 +172,6 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
 
     monkeypatch.setattr(foreground, "BackgroundCall", Waiting)
     monkeypatch.setattr(api, "bring_up", late)
-    monkeypatch.setattr("streams_orchestration.runtime.rollout.bringing_up.launch_hosts", lambda *_, **__: ())
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running_pes", complete)
     monkeypatch.setattr(Start, "_record", lambda *_: None)

@@ -27,6 +27,7 @@ from streams_orchestration.runtime.programs.batches import StateFile, StoredStat
 from streams_orchestration.runtime.programs.stored_compilation import stored
 from streams_orchestration.runtime.redeployment import deployed_plan
 from streams_orchestration.runtime.redeployment.redeploying import RedeployRefusedError
+from streams_orchestration.runtime.rollout import reverting
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.specs import KEYED
 from streams_orchestration_tests.runtime.locked import deploy, redeploy
@@ -206,7 +207,7 @@ def test_the_plan_before_is_shown_and_brought_back_with_its_options(
         message = "that is all"
         raise StreamsRuntimeError(message)
 
-    monkeypatch.setattr("streams_orchestration.runtime.rollout.reverting.bring_up", back)
+    monkeypatch.setattr(reverting, "bring_up", back)
     monkeypatch.setattr(api, "require_java", lambda: None)
     assert main(["redeploy", str(spec), "--revert", "--drop-state", "New", "--within", "7"]) == 1
     assert asked == [((("New", 3),), Revert(("New",), within=7.0))]

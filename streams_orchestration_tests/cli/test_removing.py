@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def test_remove_shows_what_it_removes_and_removes_it_if_that_is_confirmed(stoppe
 def test_remove_asks_on_a_terminal(
     stopped: Home, monkeypatch: pytest.MonkeyPatch, capsys: Capture, answer: str, status: int, left: tuple[str, ...]
 ):
-    monkeypatch.setattr("sys.stdin", Terminal(f"{answer}\n"))
+    monkeypatch.setattr(sys, "stdin", Terminal(f"{answer}\n"))
     assert main(["remove", "app"]) == status
     captured = capsys.readouterr()
     assert "Remove app for good? [y/N]" in captured.err

@@ -269,7 +269,7 @@ def test_the_hint_of_a_clone_names_it(keyed: str, capsys: Capture):
 
 
 @pytest.fixture
-def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_starts(no_hosts: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Deploying is real, in the catalog and in Dagster; no host is started, and what is deployed is complete."""
 
     def follow(deploy: Callable[[], None], *_: object) -> ApplicationStatus:
@@ -278,7 +278,6 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
-    monkeypatch.setattr("streams_orchestration.runtime.rollout.bringing_up.launch_hosts", lambda *_, **__: ())
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
 

@@ -139,13 +139,12 @@ class FakeJobs:
 
 
 @pytest.fixture
-def no_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_jobs(no_hosts: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (deploying, jobs):
         monkeypatch.setattr(module, "Jobs", FakeJobs)
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
     monkeypatch.setattr(api, "require_java", lambda: None)
-    monkeypatch.setattr("streams_orchestration.runtime.rollout.bringing_up.launch_hosts", lambda *_, **__: ())
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
 
 

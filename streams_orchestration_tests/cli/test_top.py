@@ -6,6 +6,7 @@ import asyncio
 import functools
 import importlib.util
 import io
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import RenderableType
+from textual import app as textual_app
+from textual import pilot as textual_pilot
 from textual._wait import wait_for_idle
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
@@ -170,8 +173,8 @@ def played(
             await play(pilot, screen)
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("textual.app", "textual.pilot"):
-            patch.setattr(f"{module}.wait_for_idle", SOON)
+        for module in (textual_app, textual_pilot):
+            patch.setattr(module, "wait_for_idle", SOON)
         asyncio.run(run())
 
 
@@ -307,7 +310,7 @@ def test_without_a_terminal_the_table_is_written_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr(api, "read_snapshot", lambda _home, _application: FAILED)
-    monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
     assert main(["top", "flights"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == " ".join(column.title for column in COLUMNS).split()
@@ -318,7 +321,7 @@ def test_without_a_terminal_the_table_is_written_once(
 
 def test_without_a_terminal_the_extra_is_not_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
-    monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     assert main(["top"]) == 0
 
@@ -330,8 +333,8 @@ class Terminal(io.StringIO):
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr(api, "read_snapshot", lambda _home, _application: snapshot())
-    monkeypatch.setattr("sys.stdin", Terminal())
-    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     assert main(["top"]) == 1
     assert "pip install 'streams-orchestration[top]'" in capsys.readouterr().err
@@ -339,7 +342,7 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch, c
 
 def test_an_application_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
-    monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
     assert main(["top", "nobody"]) == 1
 
 

@@ -14,6 +14,9 @@ from streams_orchestration.console.server import MAX_CLIENT_CONNECTIONS
 from streams_orchestration.operators.serving.http_server import HttpServer
 from streams_orchestration.operators.serving.listener import Places, listen
 from streams_orchestration_tests.console.deployed import Deployed
+from streams_orchestration_tests.runtime.conftest import no_hosts
+
+__all__ = ["deployed", "no_hosts", "served"]
 
 
 @pytest.fixture(scope="package")

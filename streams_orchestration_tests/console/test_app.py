@@ -310,8 +310,8 @@ def test_a_wrong_reset_is_refused(deployed: Deployed, name: str, body: object, s
     assert part in answer.json()["error"]
 
 
-def test_a_unit_is_reset_where_actions_are_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch_hosts", lambda *_, **__: ())
+@pytest.mark.usefixtures("no_hosts")
+def test_a_unit_is_reset_where_actions_are_allowed(tmp_path: Path):
     application = Deployed(tmp_path)
     client = client_of(application.home, actions=True)
     before = client.get("/api/applications/app/state").json()["units"][0]

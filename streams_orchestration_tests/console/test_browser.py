@@ -184,8 +184,8 @@ def test_a_reset_arrives(seen: Seen, application: Deployed):
     seen.expect(".timeline .broken").not_to_have_count(0)
 
 
-def test_a_region_is_reset_from_the_page(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch_hosts", lambda *_, **__: ())
+@pytest.mark.usefixtures("no_hosts")
+def test_a_region_is_reset_from_the_page(browser: Any, tmp_path: Path):
     with served(SnapshotReader(Deployed(tmp_path).home), actions=True) as acting:
         seen = Seen(browser)
         page = seen.open(acting)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -105,7 +106,7 @@ def test_an_interrupted_write_leaves_the_former_document(store: ArtifactStore, m
     def broken(handle: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("os.fsync", broken)
+    monkeypatch.setattr(os, "fsync", broken)
     with pytest.raises(KeyboardInterrupt):
         store.write(replace(store.read("demo", COPIES), section={}))
     assert path.read_bytes() == before

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from streams_orchestration.runtime.units import unit_store
 from streams_orchestration_tests.combinations import often
 from streams_orchestration_tests.protocol.product import Product, state_of_model, told_by_model
 from streams_orchestration_tests.protocol.setting import OUTSIDE
@@ -15,6 +17,7 @@ from streams_orchestration_tests.protocol.switching import divided, is_under_way
 from streams_orchestration_tests.protocol.topologies import GRAPHS, topology
 from streams_orchestration_tests.protocol.trial import is_passed
 from streams_orchestration_tests.protocol.world import World
+from streams_orchestration_tests.runtime.redeployed import undecided
 
 WALKS, DEEP_WALKS, MORE = 1, 60, 7
 """Walks of a graph, and those that follow where these have not seen everything."""
@@ -38,17 +41,14 @@ REVERTS = (0.1, 0.5)
 
 
 @pytest.fixture(autouse=True)
-def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch_hosts", lambda *_, **__: ())
-
-
-@pytest.fixture(autouse=True)
-def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A trial is decided by a step, and its epochs are ended by steps."""
-    monkeypatch.setattr("streams_orchestration.runtime.units.watch.is_on_trial", lambda *_: False)
-    monkeypatch.setattr("streams_orchestration.runtime.units.unit_store.TRIAL_PERIOD", 1e6)
+    monkeypatch.setattr(unit_store, "TRIAL_PERIOD", 1e6)
+    with undecided():
+        yield
 
 
+@pytest.mark.usefixtures("no_hosts")
 @pytest.mark.parametrize(
     "walks", [pytest.param(WALKS, marks=pytest.mark.slow), pytest.param(DEEP_WALKS, marks=pytest.mark.deep)]
 )

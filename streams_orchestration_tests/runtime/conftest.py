@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL, make_url
 
-from streams_orchestration.runtime.catalog import address, postgresql
+from streams_orchestration.operators.states import state
+from streams_orchestration.runtime.catalog import address, changes, postgresql
 from streams_orchestration.runtime.catalog.changes import Changes
+from streams_orchestration.runtime.deployment import claims, control, reset
 from streams_orchestration.runtime.hosts import launcher
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks import state_files
+from streams_orchestration.runtime.units import status
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.running import FakeHosts, Running
 from streams_orchestration_tests.volatile import volatile
@@ -34,22 +37,34 @@ def no_listener_stays() -> Iterator[None]:
     begun: weakref.WeakSet[Changes] = weakref.WeakSet()
     mark = Changes.mark
 
-    def noted(changes: Changes) -> int:
-        begun.add(changes)
-        return mark(changes)
+    def noted(counted: Changes) -> int:
+        begun.add(counted)
+        return mark(counted)
 
     patch = pytest.MonkeyPatch()
     patch.setattr(Changes, "mark", noted)
     yield
     patch.undo()
-    for changes in begun:
-        changes.close()
+    for counted in begun:
+        counted.close()
 
 
 @pytest.fixture
 def states_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the catalog hold no state, however small it is."""
     monkeypatch.setattr(state_files, "SMALL_STATE", 0)
+
+
+@pytest.fixture
+def states_as_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a batch store only the changes of a state, however small the state is."""
+    monkeypatch.setattr(state, "SMALL", 0)
+
+
+@pytest.fixture
+def reopened_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a listener that has failed be reopened without a wait."""
+    monkeypatch.setattr(changes, "REOPEN_SECONDS", 0.0)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -98,7 +113,7 @@ def no_real_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reset starts none; the tests step the PEs themselves."""
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch_hosts", lambda *_, **__: ())
+    monkeypatch.setattr(reset, "launch_hosts", lambda *_, **__: ())
 
 
 @pytest.fixture(scope="module")
@@ -110,12 +125,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
     fake = FakeHosts()
-    monkeypatch.setattr("streams_orchestration.runtime.units.status.is_alive", fake.alive)
-    for module in ("claims", "control", "reset"):
-        monkeypatch.setattr(f"streams_orchestration.runtime.deployment.{module}.kill", fake.kill)
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.control.LocalLauncher", lambda: fake)
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.control.stop_orphans", lambda *_, **__: ())
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.claims.record_processes", lambda *_: None)
+    monkeypatch.setattr(status, "is_alive", fake.alive)
+    for module in (claims, control, reset):
+        monkeypatch.setattr(module, "kill", fake.kill)
+    monkeypatch.setattr(control, "LocalLauncher", lambda: fake)
+    monkeypatch.setattr(control, "stop_orphans", lambda *_, **__: ())
+    monkeypatch.setattr(claims, "record_processes", lambda *_: None)
     return fake
 
 

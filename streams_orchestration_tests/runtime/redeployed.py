@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import select, update
 
 from streams_orchestration.compiler.checking.deployable import deployable
@@ -24,6 +26,7 @@ from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.tasks.stored_states import state_files
+from streams_orchestration.runtime.units import watch
 from streams_orchestration.runtime.units.holding import close_epochs, describe_held_work, hold_units
 from streams_orchestration.runtime.units.reading import application_row
 from streams_orchestration.runtime.units.trial import read_trial
@@ -52,6 +55,14 @@ def visits(directory: Path, width: int, pes: int, kept: Sequence[str] = ("k", "n
     ]
     composites = {"PerKey": {"inputs": ["In"], "outputs": ["Seen"], "graph": inner}}
     return compiled(graph, composites, fusion="manual", pes=pes)
+
+
+@contextmanager
+def undecided() -> Iterator[None]:
+    """Let no redeploy on trial be decided in the block."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(watch, "is_on_trial", lambda *_: False)
+        yield
 
 
 def counts(local: LocalApplication) -> dict[str, int]:

@@ -33,7 +33,7 @@ from streams_orchestration_tests.runtime.faults import Fault, Faults, injected
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.planned import PlannedPe
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 COUNT = 20
 LOST = "there", "no route to it"
@@ -63,7 +63,6 @@ STEPPED = ("commit_batch", "publish", "complete", "read_view", "observe")
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outage, "PAUSES", Pauses(0.0, 0.0))
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch_hosts", lambda *_, **__: ())
     # no epoch ends by itself, however long a run takes
     monkeypatch.setitem(applications.PERIODIC["consistent"], "period", 1e6)
 

@@ -17,14 +17,9 @@ from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import expected_of_network, network
 from streams_orchestration_tests.runtime.ordeals import ACTIONS, COUNT, Ordeal
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts", "states_as_changes")]
 
 FUSIONS: list[dict[str, Any]] = [{"fusion": "manual", "pes": n} for n in (1, 3, 7)] + [{"fusion": "legacy"}]
-
-
-@pytest.fixture(autouse=True)
-def small_states_are_stored_as_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.operators.states.state.SMALL", 0)
 
 
 @functools.cache

@@ -59,9 +59,8 @@ pytestmark = [
 
 
 @pytest.fixture
-def directory(s3: S3, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def directory(s3: S3, states_as_changes: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Yield the place of the files in the bucket; a storage that is away is not waited for."""
-    monkeypatch.setattr("streams_orchestration.operators.states.state.SMALL", 0)
     monkeypatch.setattr(remote_store, "RETRY_SECONDS", 0.0)
     yield store_in(s3, monkeypatch)
 

@@ -53,10 +53,12 @@ def bench(broker: Broker, directory: Path, schema: str = ROW, **parameters: Any)
 
 
 def test_an_mqtt_client_that_fails_is_reported_and_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from paho.mqtt.client import Client
+
     def loop_forever(*_: object, **__: object) -> None:
         raise KeyError
 
-    monkeypatch.setattr("paho.mqtt.client.Client.loop_forever", loop_forever)
+    monkeypatch.setattr(Client, "loop_forever", loop_forever)
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"mqtt://127.0.0.1:{server.getsockname()[1]}"
         source = Bench(mqtt_source.MQTTSource, [], [ROW], results=tmp_path, url=url, topics=["a"]).operator

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration_tests.operators.harness import Bench
@@ -31,6 +30,7 @@ class Broken(JournalSource):
         await asyncio.Event().wait()
 
 
+@pytest.mark.usefixtures("soon_again")
 @pytest.mark.parametrize(
     ("error", "reason"),
     [(asyncio.CancelledError, "a library has cancelled it"), (SystemExit, "sys.exit"), (KeyError, "")],
@@ -38,7 +38,6 @@ class Broken(JournalSource):
 def test_any_end_of_receive_is_reported_and_it_begins_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException], reason: str
 ):
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.receivers.PAUSES", Pauses(0.001, 30.0))
     monkeypatch.setattr(Broken, "error", error, raising=False)
     monkeypatch.setattr(Broken, "began", threading.Event())
     monkeypatch.setattr(Broken, "may_begin", threading.Event())

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.operators.errors.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.journal import listening
 from streams_orchestration.operators.journal.framing import Frames, Framing, FramingLostError
@@ -329,8 +328,8 @@ def test_a_sender_waits_while_the_journal_has_no_room(tmp_path: Path, monkeypatc
     assert numbers(made) == [1]
 
 
-def test_a_client_connects_reads_and_connects_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.receivers.PAUSES", Pauses(0.001, 30.0))
+@pytest.mark.usefixtures("soon_again")
+def test_a_client_connects_reads_and_connects_again(tmp_path: Path):
     with socket.create_server(("127.0.0.1", 0)) as server:
         made, source = bench(tmp_path, role="client", port=server.getsockname()[1])
         with receiving(source):

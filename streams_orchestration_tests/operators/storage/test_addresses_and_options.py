@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pyarrow import fs
 from pydantic import ValidationError
 
 from streams_orchestration.compiler.checking.parameter_errors import parameter_errors
@@ -87,7 +88,7 @@ def test_hadoop_that_is_not_installed_is_named_in_a_few_words(monkeypatch: pytes
         message = f"Unable to load {library} " + "dlopen(/usr/lib/there/libjvm.so) failed " * 200
         raise OSError(message)
 
-    monkeypatch.setattr("pyarrow.fs.HadoopFileSystem", refuse)
+    monkeypatch.setattr(fs, "HadoopFileSystem", refuse)
     storage = storage_of("hdfs://node:8020/data/x.csv", options=StorageOptions())
     wanted = rf"hdfs://node:8020/data/x.csv: {library} cannot be loaded: .*HADOOP_HOME"
     with pytest.raises(StorageRefusedError, match=wanted) as error:

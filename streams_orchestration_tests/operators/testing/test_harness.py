@@ -9,6 +9,7 @@ from streams_orchestration.operators.errors.errors import ConstTupleError
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
 from streams_orchestration.operators.standard.transformation.filter import Filter
+from streams_orchestration.operators.states import state
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration_tests.runtime.sample_operators import Holding
 
@@ -72,7 +73,7 @@ def test_a_checkpoint_drains_first():
 
 
 def test_a_restart_goes_through_what_changed_where_that_is_stored(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streams_orchestration.operators.states.state.SMALL", 0)
+    monkeypatch.setattr(state, "SMALL", 0)
     harness = OperatorHarness(DeDuplicate, [ROW], [ROW], parameters={"key": "n"})
     harness.send([("a", n) for n in range(1000)]).restart().send([("a", 1000)])
     stored = harness.checkpoint()

@@ -147,9 +147,9 @@ def test_without_a_watch_of_the_operating_system_the_file_is_looked_at(tmp_path:
     catalog.close()
 
 
+@pytest.mark.usefixtures("reopened_at_once")
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a file that is gone")
-def test_a_notification_file_that_is_removed_is_recreated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streams_orchestration.runtime.catalog.changes.REOPEN_SECONDS", 0.01)
+def test_a_notification_file_that_is_removed_is_recreated(tmp_path: Path):
     home = Home(tmp_path / "home")
     create_catalog(home).close()
     catalog = Catalog(home)
@@ -189,8 +189,8 @@ class BrokenListener(CommitListener):
         self.closed = True
 
 
-def test_a_listener_that_breaks_counts_as_a_change_and_is_closed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streams_orchestration.runtime.catalog.changes.REOPEN_SECONDS", 0.001)
+@pytest.mark.usefixtures("reopened_at_once")
+def test_a_listener_that_breaks_counts_as_a_change_and_is_closed():
     listeners: list[BrokenListener] = []
 
     def opened() -> CommitListener:

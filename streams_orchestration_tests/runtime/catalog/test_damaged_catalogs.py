@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from itertools import count
@@ -168,8 +169,8 @@ def test_flipped_bytes_never_lead_to_an_error_that_is_not_expected(
         for command in COMMANDS[:3]:
             document = home.root / "said"
             with patch.context() as quiet, document.open("w") as said:
-                quiet.setattr("sys.stderr", said)
-                quiet.setattr("sys.stdout", said)
+                quiet.setattr(sys, "stderr", said)
+                quiet.setattr(sys, "stdout", said)
                 status = main(command)
             assert status in (0, 1)
             assert "not expected" not in document.read_text()

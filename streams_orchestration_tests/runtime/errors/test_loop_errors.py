@@ -136,11 +136,11 @@ def test_changes_are_heard_when_somebody_who_is_told_of_them_fails(changes: Chan
     assert heard.is_reached()
 
 
+@pytest.mark.usefixtures("reopened_at_once")
 def test_changes_are_reported_when_a_listener_fails_and_cannot_be_closed(
     monkeypatch: pytest.MonkeyPatch, changes: Changes
 ):
     taken = Reached()
-    monkeypatch.setattr("streams_orchestration.runtime.catalog.changes.REOPEN_SECONDS", 0.0)
     monkeypatch.setattr(AlwaysNotified, "take", lambda _: [taken(), "app/region-0"])
     mark = changes.mark()
     assert changes.wait(mark, TIMEOUT_SECONDS)

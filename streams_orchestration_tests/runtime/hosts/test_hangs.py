@@ -14,6 +14,7 @@ import pytest
 
 from streams_orchestration.runtime.engine.spark.owners import CLAIMS, Worker, owner_pids
 from streams_orchestration.runtime.errors.errors import CatalogLostError
+from streams_orchestration.runtime.hosts import heartbeat
 from streams_orchestration.runtime.hosts.hangs import EnginePing, HungTasks
 from streams_orchestration.runtime.hosts.heartbeat import (
     ENGINE_START_SECONDS,
@@ -83,7 +84,7 @@ LOST = ("the catalog", "no route to it")
 
 def test_a_heartbeat_that_the_catalog_does_not_take_is_tried_again_at_the_next_look(monkeypatch: pytest.MonkeyPatch):
     clock = Looks(count=9)
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.heartbeat.world", clock)
+    monkeypatch.setattr(heartbeat, "world", clock)
     beats: list[float] = []
 
     def beat() -> None:
@@ -101,8 +102,8 @@ def test_a_look_that_fails_is_logged_and_the_next_one_follows(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     clock = Looks(count=12)
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.heartbeat.world", clock)
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.heartbeat.kill", lambda *_: pytest.fail("nothing hangs"))
+    monkeypatch.setattr(heartbeat, "world", clock)
+    monkeypatch.setattr(heartbeat, "kill", lambda *_: pytest.fail("nothing hangs"))
     beats: list[float] = []
 
     def busy() -> list[int]:
@@ -123,7 +124,7 @@ def test_a_host_is_heard_while_its_engine_starts_and_then_as_long_as_its_main_lo
     monkeypatch: pytest.MonkeyPatch, is_up: bool, last: float
 ):
     clock = Looks(count=round(ENGINE_START_SECONDS + 2 * STUCK_SECONDS))
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.heartbeat.world", clock)
+    monkeypatch.setattr(heartbeat, "world", clock)
     beats: list[float] = []
     presence = SimpleNamespace(beat=lambda: beats.append(clock.now), record_family=tuple, row=lambda: None)
     heart = Heartbeat(cast(Any, presence), 0, list)

@@ -11,6 +11,8 @@ from sqlalchemy import update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.hosts import host as hosts
+from streams_orchestration.runtime.hosts import queries
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.logs.logs import read_log_end
 from streams_orchestration.runtime.observing.reading import read_status
@@ -34,7 +36,7 @@ def host(tmp_path: Path) -> Host:
 
 
 def test_only_so_many_queries_start_at_the_same_time(host: Host, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.queries.STARTING", 2)
+    monkeypatch.setattr(queries, "STARTING", 2)
     host.queries.engine = engine = IdleEngine(begun=False)
     host._reconcile()
     host._reconcile()
@@ -49,7 +51,7 @@ def test_a_query_that_fails_for_what_the_last_cut_needs_fails_for_good(host: Hos
     host._reconcile()
     for query in engine.queries:
         query.failed = Failure("a segment is gone")
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.queries.check_cuts", lambda *_: {"region-0": "it is lost"})
+    monkeypatch.setattr(queries, "check_cuts", lambda *_: {"region-0": "it is lost"})
     host._reconcile()
     for pe in read_status(host.home, "app").pes:
         assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, "a segment is gone")
@@ -104,7 +106,7 @@ def test_a_host_looks_at_the_units_of_others_now_and_then_and_when_one_has_died(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ):
     looks: list[Any] = []
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.host.observe", lambda *given: looks.append(given[2]))
+    monkeypatch.setattr(hosts, "observe", lambda *given: looks.append(given[2]))
     everything, own = None, {"region-0"}
     for now in (100.0, 101.0, 109.0, 110.0, 111.0):
         host._observe(now)

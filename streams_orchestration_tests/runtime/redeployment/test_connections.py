@@ -33,7 +33,7 @@ from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.events import EVENTS, happens
 from streams_orchestration_tests.runtime.exporting import AUTONOMOUS, export, heard, imported, run_until_idle
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.redeployed import adopt, redeploy
+from streams_orchestration_tests.runtime.redeployed import adopt, redeploy, undecided
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts", "database"), POSTGRESQL_IS_DEEP]
 
@@ -187,15 +187,12 @@ def test_tuples_exported_while_the_trial_has_no_import_are_read_after_a_revert(d
     assert counts(reader) == Counter(k for k, _ in rows(COUNT))
 
 
-def test_an_import_that_is_ended_reads_nothing_of_a_redeploy_on_trial(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_import_that_is_ended_reads_nothing_of_a_redeploy_on_trial(data: Path, tmp_path: Path):
     home = Home(tmp_path)
     writer = LocalApplication(home, exporting(data, 0, 1, 1, True, 0), 4)
     reader = LocalApplication(home, importing(data, 0, "Counted", 0, True, 0), 4)
     redeploy(writer, exporting(data, 0, 1, 0, True, 0))
-    with monkeypatch.context() as patch:
-        patch.setattr("streams_orchestration.runtime.units.watch.is_on_trial", lambda *_: False)  # no one decides
+    with undecided():
         for _ in range(4):
             writer.trigger()
             for program in writer.programs:

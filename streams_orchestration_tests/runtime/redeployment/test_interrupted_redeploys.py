@@ -26,6 +26,7 @@ from streams_orchestration.runtime.redeployment.draining import units_on_hold
 from streams_orchestration.runtime.redeployment.redeploying import NotDrainedError, NotWrittenError
 from streams_orchestration.runtime.redeployment.rescaling import StateRefusedError
 from streams_orchestration.runtime.redeployment.state_migration import SetUpError
+from streams_orchestration.runtime.storage import store
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -58,7 +59,7 @@ def test_without_room_for_the_states_nothing_is_changed(local: LocalApplication,
             path.unlink()
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr("streams_orchestration.runtime.storage.store.write_durably", write)
+    monkeypatch.setattr(store, "write_durably", write)
     with pytest.raises(NotWrittenError, match=r"app keeps running unchanged: .*cannot be written: .*: No space left"):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert written

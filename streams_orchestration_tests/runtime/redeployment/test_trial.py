@@ -54,6 +54,7 @@ from streams_orchestration_tests.runtime.redeployed import (
     redeploy,
     run_some,
     set_rows,
+    undecided,
     unneeded,
     visits,
 )
@@ -116,11 +117,10 @@ def test_states_that_were_divided_are_whole_again_after_a_revert(
     finish(local)
 
 
-def test_nothing_on_trial_is_visible_until_it_is_decided(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
+def test_nothing_on_trial_is_visible_until_it_is_decided(local: LocalApplication):
     before = published(local.published("Out"))
     begin(local)
-    with monkeypatch.context() as patch:
-        patch.setattr("streams_orchestration.runtime.units.watch.is_on_trial", lambda *_: False)  # no one decides
+    with undecided():
         run_some(local, 12)
         (unit,) = read_status(local.home, local.name).units
         assert unit.completed_epoch > trial_epoch(local)

@@ -111,10 +111,10 @@ def test_a_name_is_taken_once_and_is_plain(local: LocalApplication):
 def test_operators_of_its_own_stand_beside_the_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "beside_the_spec.py").write_text(PASSING)
     (tmp_path / "own.yaml").write_text(OWN)
-    monkeypatch.setattr("sys.path", list(sys.path))
+    monkeypatch.setattr(sys, "path", list(sys.path))
     local = LocalApplication(Home(tmp_path / "home"), compile_spec(tmp_path / "own.yaml"))
     forgotten = [place for place in sys.path if place != str(tmp_path)]
-    monkeypatch.setattr("sys.path", forgotten)  # as in the process of a command that compiles nothing
+    monkeypatch.setattr(sys, "path", forgotten)  # as in the process of a command that compiles nothing
     del sys.modules["beside_the_spec"]
     assert take(local).manifest.sinks[0].operator == "Out"
     del sys.modules["beside_the_spec"]

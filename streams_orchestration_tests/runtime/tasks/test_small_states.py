@@ -52,12 +52,6 @@ def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalApplication:
     return LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 4)
 
 
-@pytest.fixture
-def chained(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let changes be stored where nearly the whole state has changed, too."""
-    monkeypatch.setattr("streams_orchestration.operators.states.state.SMALL", 0)
-
-
 def batches(local: LocalApplication, count: int) -> None:
     for _ in range(count):
         assert local.step(local.programs[0])
@@ -111,7 +105,7 @@ def test_every_worker_and_a_reset_read_it_from_there(local: LocalApplication, mo
     finish(local)
 
 
-@pytest.mark.usefixtures("chained")
+@pytest.mark.usefixtures("states_as_changes")
 def test_a_chain_has_small_changes_in_the_catalog_and_the_rest_in_a_file(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):

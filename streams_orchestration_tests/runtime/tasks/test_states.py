@@ -16,6 +16,7 @@ from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration.runtime.tasks.stored_states import newest_states, state_files
+from streams_orchestration.runtime.units import garbage as garbages
 from streams_orchestration.runtime.units.garbage import Garbage, collect_garbage, sweep
 from streams_orchestration_tests.runtime.applications import (
     ALONE,
@@ -41,9 +42,8 @@ COUNT = 120
 
 
 @pytest.fixture
-def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalApplication:
+def local(tmp_path: Path, states_as_changes: None) -> LocalApplication:
     """Running totals whose state is stored as changes, four tuples a batch."""
-    monkeypatch.setattr("streams_orchestration.operators.states.state.SMALL", 0)
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     graph = [source("Rows", file), node("Totals", "KeyedTotals", "Rows", schema="Total"), sink("Out", "Totals")]
     return LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 4)
@@ -201,14 +201,14 @@ def test_garbage_is_looked_for_when_the_cut_has_moved_or_many_batches_were_made(
     assert garbage.collect()
     assert not garbage.collect()
     assert {file.path for file in stored(local).files} == needed(local) == on_disk(local)
-    monkeypatch.setattr("streams_orchestration.runtime.units.garbage.BATCHES", 1)
+    monkeypatch.setattr(garbages, "BATCHES", 1)
     batches(local, 1)
     assert garbage.collect()
 
 
+@pytest.mark.usefixtures("states_as_changes")
 def test_a_boundary_that_may_become_the_cut_yet_keeps_its_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """One PE is beyond the boundary, the other one has not come to it."""
-    monkeypatch.setattr("streams_orchestration.operators.states.state.SMALL", 0)
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     graph = [source("Rows", file), node("Totals", "KeyedTotals", "Rows", schema="Total")]
     graph.append(sink("Out", "Totals", config=ALONE))

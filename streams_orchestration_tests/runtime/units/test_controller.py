@@ -13,7 +13,7 @@ from sqlalchemy import update
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment import awaiting, control
+from streams_orchestration.runtime.deployment import awaiting, control, reset
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import HostLaunchError, StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
@@ -21,6 +21,7 @@ from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.settings.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units import unit_store
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.garbage import sweep
 from streams_orchestration.runtime.units.watch import observe
@@ -180,7 +181,7 @@ def test_a_reset_of_a_unit_that_a_redeploy_replaces_meanwhile_says_so(
     def launch(*_: Any, **__: Any) -> None:
         running.set(tables.unit, name="region-7")
 
-    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch_hosts", launch)
+    monkeypatch.setattr(reset, "launch_hosts", launch)
     with pytest.raises(StreamsRuntimeError, match="the unit region-0 no longer exists"):
         reset_unit(running.home, running.name, "region-0")
 
@@ -240,7 +241,7 @@ def test_a_reset_touches_its_own_region_only(tmp_path: Path, hosts: FakeHosts, m
 
 
 def test_events_do_not_grow_without_bound(running: Running, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streams_orchestration.runtime.units.unit_store.KEPT_EVENTS", 6)
+    monkeypatch.setattr(unit_store, "KEPT_EVENTS", 6)
     for _ in range(5):
         reset_unit(running.home, running.name, "region-0", force=True)
         running.local.report_running()

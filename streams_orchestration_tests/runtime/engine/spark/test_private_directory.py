@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from streams_orchestration.runtime.engine.spark import private_directory
 from streams_orchestration.runtime.engine.spark.private_directory import LOCK, PREFIX, PrivateDirectory
 
 MAKES_ONE_AND_DIES = """
@@ -24,7 +25,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The directory for temporary files, whose path is long, and the one that is used instead."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr("streams_orchestration.runtime.engine.spark.private_directory.LONGEST_PATH", 1000)
+    monkeypatch.setattr(private_directory, "LONGEST_PATH", 1000)
     return tmp_path
 
 
