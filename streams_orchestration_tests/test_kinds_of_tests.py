@@ -16,9 +16,10 @@ from streams_orchestration_tests.examples import PERCENT, examples
 KINDS = ("quick", "slow", "deep")
 ROOT = Path(__file__).parents[1]
 WITHOUT_SUBJECT = re.compile(
-    r"def (test_(?:what|whatever|where|how|whether|who|whoever|that|of|and|so|they|then|it)_\w+)"
+    r"def (test_(?:what|whatever|where|how|whether|who|whoever|that|of|and|or|but|so|they|then|it|when|in|otherwise"
+    r"|elsewhere|one_(?:that|of|whose)|without_(?:one|it|\w+_it))_\w+)"
 )
-"""Names of tests that leave out their subject: a relative clause, question, conjunction or pronoun is in its place."""
+"""Names of tests that leave out their subject: a relative clause, question, conjunction, adverb or pronoun is there."""
 RELATIVE = re.compile(
     r'^ *"""(?:What(?:ever)?|When|Where|How|Whether|Who(?:ever)?|Which|Why|That|Those|Of|In which)\b.*', re.MULTILINE
 )
@@ -71,9 +72,15 @@ def test_a_test_has_the_same_name_in_every_worker(request: pytest.FixtureRequest
 
 
 def test_the_names_and_docstrings_of_tests_begin_with_their_subject():
-    for name in ("test_what_is_left_is_read_on", "test_and_by_the_process", "test_it_runs"):
+    for name in (
+        "test_what_is_left_is_read_on",
+        "test_and_by_it",
+        "test_one_that_ends_goes",
+        "test_without_a_key_it_fails",
+    ):
         assert WITHOUT_SUBJECT.findall(f"def {name}(): ...") == [name]
-    assert WITHOUT_SUBJECT.findall("def test_items_run(): ...") == []
+    for name in ("test_items_run", "test_one_state_holds_at_a_time", "test_without_a_key_pairs_fail"):
+        assert WITHOUT_SUBJECT.findall(f"def {name}(): ...") == []
     assert RELATIVE.findall('def each():\n    """Who reads what."""') == ['    """Who reads what."""']
     modules = sorted((ROOT / "streams_orchestration_tests").rglob("*.py"))
     texts = {path: path.read_text() for path in modules if path != Path(__file__)}

@@ -47,7 +47,7 @@ def test_json_is_alone_on_standard_output(spec: str, capsys: pytest.CaptureFixtu
     assert document["refused"] is False
 
 
-def test_to_beats_width(spec: str, capsys: pytest.CaptureFixture[str]):
+def test_the_option_to_beats_width(spec: str, capsys: pytest.CaptureFixture[str]):
     assert main(["diff", spec, "--width", "*=5", "--to", "P=3", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["widths"] == [{"region": "P", "old": 5, "new": 3}]
 

@@ -247,7 +247,7 @@ def test_a_dead_host_is_a_failure():
     assert world.said[0] == "region-0 failed: host 0 (pid 4711) is gone (log: /logs/host-0.log)"
 
 
-def test_gives_up_when_no_attempt_is_left_and_names_the_way_on():
+def test_following_gives_up_when_no_attempt_is_left_and_names_the_way_on():
     world = World([replace(FAILED, units=(unit(attempts=5),))])
     with pytest.raises(ResetsExhaustedError) as raised:
         world.follower().follow()

@@ -103,7 +103,7 @@ def copy(tmp_path: Path) -> PlannedCompilation:
     return compile_spec(spec)
 
 
-def test_runs_to_the_end(display: Display) -> None:
+def test_a_run_in_the_foreground_goes_on_to_the_end(display: Display) -> None:
     jobs = FakeJobs(looks=1)
     with Interrupts(lambda: None) as interrupts:
         assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "COMPLETED"

@@ -136,7 +136,7 @@ def test_a_stopped_application_continues_and_names_the_epoch(
 
 
 @pytest.mark.parametrize(("batch", "place"), [(-1, "the start"), (0, "its last commits, in the first epoch")])
-def test_without_a_complete_epoch_it_goes_on_from_its_commits(
+def test_an_application_without_a_complete_epoch_goes_on_from_its_commits(
     batch: int, place: str, spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     before = status(state="STOPPED", units=(unit(completed_epoch=0),), pes=(pe(0, batch=batch),))

@@ -67,7 +67,7 @@ def test_a_list_without_savepoints_names_the_application(home: Home, capsys: Cap
     assert "There is no savepoint of ap." in capsys.readouterr().err
 
 
-def test_one_that_is_damaged_does_not_hide_the_others(home: Home, capsys: Capture):
+def test_a_damaged_savepoint_does_not_hide_the_others(home: Home, capsys: Capture):
     for name in ("first", "second"):
         answered(capsys, "savepoint", "create", "app", name)
     (home.root / "savepoints" / "app" / "first" / "manifest.json").write_text("{}")

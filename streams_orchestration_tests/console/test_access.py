@@ -17,7 +17,7 @@ def test_loopback_needs_no_token(host: str):
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.org", "localhost.example.org"])
-def test_elsewhere_a_token_is_made(host: str):
+def test_a_token_is_made_for_an_address_beyond_this_machine(host: str):
     first, second = access_to(host, 3100, None), access_to(host, 3100, None)
     assert first.token
     assert first.token != second.token

@@ -9,7 +9,7 @@ from streams_orchestration_tests.model.spec_texts import problems
 from streams_orchestration_tests.specs import read
 
 
-def test_all_errors_at_once() -> None:
+def test_errors_of_a_spec_are_reported_together() -> None:
     text = """\
 specVersion: 1
 application: a b

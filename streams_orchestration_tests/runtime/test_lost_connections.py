@@ -117,7 +117,7 @@ def run(home: Home, compilation: PlannedCompilation, through: Callable[[str, Cal
     return contents
 
 
-def test_after_a_fault_at_any_point_all_is_as_without(
+def test_a_fault_at_any_point_changes_nothing_in_the_end(
     tmp_path: Path, server: Server | None, monkeypatch: pytest.MonkeyPatch
 ):
     impatient = dict(Catalog.__init__.__kwdefaults__ or {}, patience=0.0)  # else a lost BEGIN would go unseen

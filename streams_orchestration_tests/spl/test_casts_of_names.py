@@ -30,5 +30,5 @@ def test_a_name_in_parentheses_is_a_cast_or_a_value_by_its_definition(text: str,
     ("(x) y", "(x) y"), ('(x) "y"', '(x) "y"'), ("(x) {a = 1}", "(x) {a = 1}"), ("(x) ~y", "(x) ~y"),
     ("(x) ? y : z", "x ? y : z"),
 ])  # fmt: skip
-def test_elsewhere_what_follows_tells(text: str, canonical: str):
+def test_the_next_token_tells_a_cast_from_a_value(text: str, canonical: str):
     assert text_of(expression_of(text)) == canonical

@@ -119,7 +119,7 @@ def test_some_values_are_converted_without_a_cast(source: str, target: str):
     ("tuple<int32 a, int32 b>", "tuple<int32 b, int32 a>"), ("tuple<int32 a, int32 b>", "tuple<int32 a>"),
     ("int32", "optional<int64>"), ("enum{a, b}", "enum{b, a}"), ("void", "void"), ("void", "int32"),
 ])  # fmt: skip
-def test_other_values_are_not(source: str, target: str):
+def test_some_values_need_a_cast(source: str, target: str):
     assert not fits(type_in(source), type_in(target))
 
 
@@ -209,7 +209,7 @@ def test_casts_are_allowed(source: str, target: str):
 
 
 @pytest.mark.parametrize(("source", "target"), pairs(NO_CASTS))
-def test_other_casts_are_not(source: str, target: str):
+def test_some_casts_are_refused(source: str, target: str):
     assert not can_cast(type_in(source), type_in(target))
 
 

@@ -190,7 +190,7 @@ def test_a_solver_that_dies_leaves_the_search(monkeypatch: pytest.MonkeyPatch):
     assert list(violations(decision.flow, decision.outputs)) == []
 
 
-def test_when_time_is_over_at_once_there_is_an_answer_and_a_bound():
+def test_a_search_without_time_has_an_answer_and_a_bound():
     decision = decided(large(), seconds=1e-9)
     assert list(violations(decision.flow, decision.outputs)) == []
     assert decision.evaluation.objective < 60

@@ -115,7 +115,7 @@ def test_an_operator_that_was_not_measured_is_named_and_not_parted():
     [None, profile({}, {"A": 5, "B": 1, "C": 5}), profile({"A": 90}, {"A": 5, "B": 1, "C": 5}, transport=False)],
     ids=["no profile", "streams only", "no costs of sending"],
 )
-def test_without_loads_it_is_one_pe_for_a_resource(measured: Profile | None):
+def test_operators_without_loads_are_one_pe_for_a_resource(measured: Profile | None):
     assert pes(fused(chain(), measured)) == ["ABCD"]
 
 

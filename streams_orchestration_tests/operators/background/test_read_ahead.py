@@ -79,7 +79,7 @@ def test_an_error_comes_in_its_turn_and_again(where: str):
 
 
 @pytest.mark.slow
-def test_one_that_is_forgotten_reads_no_more(monkeypatch: pytest.MonkeyPatch):
+def test_a_forgotten_reader_reads_no_more(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(read_ahead, "AHEAD_BYTES", 10)
     ended = threading.Event()
 

@@ -259,6 +259,6 @@ def test_a_port_for_late_tuples_has_their_attributes_and_needs_a_window_of_event
         aggregate("tumbling, count(2)", {"n": "Count()"}, "n bigint", TUPLE)
 
 
-def test_without_event_time_it_says_where_times_come_from():
+def test_an_aggregate_without_event_time_says_where_times_come_from():
     with pytest.raises(ValueError, match=r"'timeInterval, .*' needs event time, but the stream has none; name"):
         OperatorHarness(Aggregate, [TUPLE], ["n bigint"], parameters={"window": INTERVAL, "output": {"n": "Count()"}})

@@ -170,6 +170,6 @@ def test_wrong_parameters_of_deduplicate_within_are_refused(outputs: int, parame
         bench(outputs, **parameters)
 
 
-def test_without_event_time_it_does_not_run():
+def test_a_deduplication_within_needs_event_time():
     with pytest.raises(ValueError, match="within needs event time, and no event time arrives here"):
         Timed(DeDuplicate, [ROW], [ROW], None, key="k", within=1.0)

@@ -121,6 +121,6 @@ def test_wrong_parameters_of_delay_by_watermark_are_refused(parameters: dict[str
         bench(**parameters)
 
 
-def test_without_event_time_it_does_not_run():
+def test_a_delay_by_watermark_needs_event_time():
     with pytest.raises(ValueError, match="by: watermark needs event time, and no event time arrives here"):
         Timed(Delay, [ROW], [ROW], None, by="watermark", delay=1.0)

@@ -275,7 +275,7 @@ def test_wrong_parameters_of_join_within_are_refused(parameters: dict[str, Any],
         Timed(Join, [LEFT, RIGHT], [BOTH], **{**keys, **parameters})
 
 
-def test_without_event_time_it_does_not_run():
+def test_a_join_within_needs_event_time():
     with pytest.raises(ValueError, match="within needs event time, and no event time arrives here"):
         Timed(Join, [LEFT, RIGHT], [BOTH], None, within=[0.0, 1.0])
 

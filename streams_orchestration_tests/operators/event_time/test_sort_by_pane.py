@@ -188,6 +188,6 @@ def test_wrong_parameters_of_sort_by_pane_are_refused(parameters: dict[str, Any]
         sort(parameters.get("window", INTERVAL), **others)
 
 
-def test_without_event_time_it_does_not_run():
+def test_a_sort_by_pane_needs_event_time():
     with pytest.raises(ValueError, match="the window needs event time, and no event time arrives here"):
         sort(INTERVAL, role=None)

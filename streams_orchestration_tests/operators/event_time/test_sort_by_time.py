@@ -154,7 +154,7 @@ def test_wrong_parameters_of_sort_by_time_are_refused(outputs: int, parameters: 
         bench(outputs, **parameters)
 
 
-def test_without_event_time_it_does_not_run():
+def test_a_sort_by_time_needs_event_time():
     with pytest.raises(ValueError, match="window: eventTime needs event time, and no event time arrives here"):
         Timed(Sort, [ROW], [ROW], None, window="eventTime")
 

@@ -227,7 +227,7 @@ def test_a_wrong_port_for_malformed_rows_is_refused(
 
 
 @pytest.mark.parametrize("parsing", ["strict", "fast"])
-def test_otherwise_a_malformed_row_fails(tmp_path: Path, parsing: str):
+def test_a_malformed_row_fails_without_permissive_parsing(tmp_path: Path, parsing: str):
     path = tmp_path / "rows.csv"
     path.write_text(CSV)
     with pytest.raises(DataError, match=r"rows.csv: line 3, column n: 'x' is not a valid int"):

@@ -209,7 +209,7 @@ def test_routed_tuples_depend_on_no_batches(name: str, case: Case, data: st.Data
 
 
 @pytest.mark.parametrize(("name", "case"), EACH)
-def test_without_it_the_operator_fails(name: str, case: Case):
+def test_the_operator_fails_with_onerror_fail(name: str, case: Case):
     port = case.failing[0] if case.failing else 0
     operator = bench(name, case, "fail")
     with pytest.raises(DataError, match="division by zero; the tuple has"):

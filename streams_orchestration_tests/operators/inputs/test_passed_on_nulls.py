@@ -106,7 +106,7 @@ def test_a_tuple_with_a_null_that_its_port_does_not_take_has_no_other_effect(cas
 
 
 @pytest.mark.parametrize("case", EACH)
-def test_without_onerror_it_stops_the_application(case: Case):
+def test_a_null_stops_the_application_with_onerror_fail(case: Case):
     bench = case.bench("fail")
     with pytest.raises(DataError, match=r"\bn\b.* NOT NULL"):
         sent(bench, [*((1, (i, 3, 1)) for i in range(case.inputs - 1)), *((0, (9, x, None)) for x in (1, 2, 3))])

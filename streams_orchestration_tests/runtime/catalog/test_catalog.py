@@ -183,7 +183,7 @@ def test_a_server_that_is_not_there_is_named_without_the_password(tmp_path: Path
     assert PASSWORD not in str(raised.value)
 
 
-def test_another_file_can_hold_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_catalog_can_be_in_another_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "elsewhere").mkdir()
     file = tmp_path / "elsewhere" / "all.db"
     monkeypatch.setenv("STREAMS_CATALOG", f"sqlite:///{file}")

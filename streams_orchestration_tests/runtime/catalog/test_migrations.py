@@ -114,7 +114,7 @@ def test_a_deployment_upgrades_it(home: Home, older: Catalog):
     assert older.version() == NEXT
 
 
-def test_one_of_a_newer_version_is_refused(home: Home):
+def test_a_catalog_of_a_newer_version_is_refused(home: Home):
     catalog = create_catalog(home)
     with catalog.write() as connection:
         connection.exec_driver_sql(f"UPDATE {VERSION_TABLE} SET version_num = '9999'")

@@ -103,7 +103,7 @@ def test_statements_sent_together_are_committed_together(home: Home):
     assert sorted(hosts(home)) == [0, 1, 2]
 
 
-def test_one_that_fails_among_statements_that_are_sent_together_changes_nothing(home: Home):
+def test_a_failed_statement_among_statements_that_are_sent_together_changes_nothing(home: Home):
     catalog = Catalog(home)
     refused = pytest.raises(CatalogError, match="wrote the same entry")
     with refused, catalog.write() as connection, catalog.together(connection):

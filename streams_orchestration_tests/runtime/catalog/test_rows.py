@@ -116,7 +116,7 @@ def test_a_statement_with_other_columns_is_refused(tmp_path: Path):
             Name.all(connection, select(h.c.application))
 
 
-def test_one_row_or_none(tmp_path: Path):
+def test_a_query_for_one_row_may_find_none(tmp_path: Path):
     catalog, h = create_catalog(Home(tmp_path / "home").prepare()), tables.host
     with catalog.write() as connection:
         assert rows.HostRow.one_or_none(connection, select(h)) is None

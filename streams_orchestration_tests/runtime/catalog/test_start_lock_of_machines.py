@@ -75,7 +75,7 @@ def test_a_start_waits_for_the_other_machine_and_says_for_whom(machines: tuple[H
     assert (starter.pid, starter.machine, starter.command) == (os.getpid(), "first", "streams redeploy")
 
 
-def test_one_that_waits_for_its_own_machine_holds_up_no_other(machines: tuple[Home, Home]):
+def test_a_starter_that_waits_for_its_own_machine_holds_up_no_other(machines: tuple[Home, Home]):
     first, second = machines
     with Starting(first, "app") as other:
         with pytest.raises(BeingStartedError, match=rf"`streams run` \(pid {other.pid}, since"):

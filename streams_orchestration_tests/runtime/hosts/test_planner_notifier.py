@@ -62,7 +62,7 @@ def test_a_pe_waits_for_its_unit_and_those_it_reads_from_or_writes_to(
     assert notified(tmp_path) == woken
 
 
-def test_one_that_imports_or_exports_waits_for_everything(relay: PlannerNotifier, tmp_path: Path):
+def test_a_planner_that_imports_or_exports_waits_for_everything(relay: PlannerNotifier, tmp_path: Path):
     relay.know(CHAIN | {2: replace(CHAIN[2], exports=("s2",)), 3: IMPORTER}, {"a"})
     notified(tmp_path)
     assert not relay.notify(["other/region-0"])
@@ -77,7 +77,7 @@ def test_all_are_woken_by_another_plan(relay: PlannerNotifier, tmp_path: Path):
     assert notified(tmp_path) == {0, 1, 3}
 
 
-def test_one_that_has_ended_is_woken_no_more(relay: PlannerNotifier, tmp_path: Path):
+def test_a_planner_that_has_ended_is_woken_no_more(relay: PlannerNotifier, tmp_path: Path):
     notified(tmp_path)
     relay.drop(1)
     relay.drop(7)

@@ -49,7 +49,7 @@ def test_a_phase_that_ended_before_the_previous_one_took_no_time():
     assert sum(start_up.seconds.values()) == 10.0
 
 
-def test_in_words():
+def test_the_start_up_time_in_words_has_its_phases():
     start_up = started()
     assert str(start_up) == "6.0 s: imports 1.5, session 3.5, queries 1.0"
 

@@ -73,7 +73,9 @@ def test_a_storage_that_is_away_is_named_once_and_since_when(
     assert error is not None and re.search(message, error)
 
 
-def test_one_that_is_back_is_reported_and_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_storage_that_is_back_is_reported_and_the_next_outage_counts_from_zero(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     times = iter([1000.0, 2000.0])
     monkeypatch.setattr(clock, "now", lambda: next(times))
     mounted, reports = tmp_path / "mounted", Reports()

@@ -185,7 +185,7 @@ def test_a_stop_is_told(local: LocalApplication, server: Receiver, monkeypatch: 
     assert (names[0], names[-1]) == ("START", "ABORT")
 
 
-def test_without_the_extra_a_host_says_how_to_install_it_and_runs(
+def test_a_host_without_the_extra_says_how_to_install_it_and_runs(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     monkeypatch.setenv("OPENLINEAGE_URL", "http://marquez.example:5000")

@@ -54,7 +54,7 @@ def test_as_many_wait_as_are_wanted(made: Callable[[int], Standbys]):
     assert len(waiting._waiting) == 2
 
 
-def test_one_whose_engine_is_not_up_does_not_count_and_is_taken_last(
+def test_a_standby_whose_engine_is_not_up_does_not_count_and_is_taken_last(
     made: Callable[[int], Standbys], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     waiting = made(2)
@@ -69,7 +69,7 @@ def test_one_whose_engine_is_not_up_does_not_count_and_is_taken_last(
 
 
 @pytest.mark.parametrize("queries", [False, True], ids=["tuples", "queries of Spark's own"])
-def test_one_that_waits_becomes_the_host(made: Callable[[int], Standbys], tmp_path: Path, *, queries: bool):
+def test_a_standby_becomes_the_host(made: Callable[[int], Standbys], tmp_path: Path, *, queries: bool):
     waiting = made(1)
     waiting.keep()
     comes_to_wait(waiting, 1)
@@ -84,7 +84,7 @@ def test_one_that_waits_becomes_the_host(made: Callable[[int], Standbys], tmp_pa
 
 
 @pytest.mark.parametrize("memory", ["1g", "2g"], ids=["none waits", "another memory"])
-def test_without_one_that_fits_a_host_is_started(made: Callable[[int], Standbys], tmp_path: Path, memory: str):
+def test_a_host_is_started_if_no_standby_fits(made: Callable[[int], Standbys], tmp_path: Path, memory: str):
     waiting = made(int(memory != "1g"))
     waiting.keep()
     assert waiting.launch(start(tmp_path, memory)).pid == 101
@@ -99,7 +99,7 @@ def test_their_log_is_rotated(tmp_path: Path):
     assert read_log_end(log, 1000)[0] == ["a line"] * 100
 
 
-def test_one_that_has_ended_is_replaced(made: Callable[[int], Standbys], tmp_path: Path):
+def test_a_standby_that_has_ended_is_replaced(made: Callable[[int], Standbys], tmp_path: Path):
     waiting = made(1)
     waiting.keep()
     ended = waiting._waiting[0].process
@@ -110,7 +110,9 @@ def test_one_that_has_ended_is_replaced(made: Callable[[int], Standbys], tmp_pat
     comes_to_wait(waiting, 1)
 
 
-def test_one_that_has_died_does_not_keep_the_others(made: Callable[[int], Standbys], monkeypatch: pytest.MonkeyPatch):
+def test_a_standby_that_has_died_does_not_keep_the_others(
+    made: Callable[[int], Standbys], monkeypatch: pytest.MonkeyPatch
+):
     class Broken:
         def close(self) -> None:
             raise BrokenPipeError

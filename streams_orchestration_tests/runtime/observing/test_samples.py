@@ -206,7 +206,7 @@ def test_a_masked_attribute_is_hidden_at_every_depth(value: Any):
     assert "s3cret" not in str(hidden)
 
 
-def test_on_the_terminal(
+def test_a_sample_is_shown_on_the_terminal(
     application: LocalApplication, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setenv("STREAMS_HOME", str(application.home.root))

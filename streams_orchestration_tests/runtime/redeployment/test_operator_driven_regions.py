@@ -44,7 +44,7 @@ def test_redeploys_at_any_time_change_no_epoch(
         assert epochs(local) == EPOCHS
 
 
-def test_one_that_comes_to_no_cut_goes_back_to_its_last_one(
+def test_a_region_that_comes_to_no_cut_goes_back_to_its_last_one(
     tmp_path: Path, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(draining, "OWN_CUT_SECONDS", 0.0)
@@ -57,7 +57,7 @@ def test_one_that_comes_to_no_cut_goes_back_to_its_last_one(
     assert epochs(local) == EPOCHS
 
 
-def test_one_that_is_held_goes_on_to_its_own_next_cut_and_no_further(tmp_path: Path):
+def test_a_held_region_goes_on_to_its_own_next_cut_and_no_further(tmp_path: Path):
     local = LocalApplication(Home(tmp_path), beacon(23, 10, fusion="manual", pes=1), 4)
     (program,) = local.programs
     assert local.step(program)

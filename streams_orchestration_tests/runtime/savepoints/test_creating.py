@@ -125,7 +125,7 @@ def test_operators_of_its_own_stand_beside_the_spec(tmp_path: Path, monkeypatch:
     assert not held(local)
 
 
-def test_without_a_name_it_is_called_by_the_time(local: LocalApplication):
+def test_a_savepoint_without_a_name_is_named_by_its_time(local: LocalApplication):
     assert take(local, "").manifest.name.startswith("2")
 
 
@@ -198,7 +198,7 @@ def test_a_savepoint_of_an_application_stopped_at_its_cut_starts_no_host(local: 
     assert (second.positions, second.epoch) == (first.positions, first.epoch)
 
 
-def test_one_that_was_stopped_amid_an_epoch_runs_up_to_its_cut_and_is_stopped_again(
+def test_a_savepoint_of_a_stopped_application_runs_it_to_its_cut_and_stops_it_again(
     local: LocalApplication, hosts: FakeHosts, tmp_path: Path
 ):
     cancel_application(local.catalog, "app", 1.0)
@@ -263,7 +263,7 @@ class KilledError(BaseException):
     """A kill of the process, which does nothing after it."""
 
 
-def test_one_that_was_stopped_is_so_again_when_the_process_that_ran_it_for_a_while_is_killed(
+def test_a_stopped_application_stays_so_if_the_process_that_runs_it_for_a_savepoint_is_killed(
     local: LocalApplication, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch
 ):
     def die(*_: object, **__: object) -> None:
@@ -304,7 +304,7 @@ def take_with_hosts(local: LocalApplication) -> SavepointPlace:
         return create_savepoint(local.home, "app", "point").place
 
 
-def test_one_of_a_complete_application_gives_nothing_twice(local: LocalApplication, tmp_path: Path):
+def test_a_savepoint_of_a_complete_application_gives_nothing_twice(local: LocalApplication, tmp_path: Path):
     local.run()
     created = create_savepoint(local.home, "app", "end")
     assert created.manifest.complete

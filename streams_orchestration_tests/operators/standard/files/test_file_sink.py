@@ -222,7 +222,7 @@ def test_a_sink_has_no_output_port(tmp_path: Path):
         ({"bytesPerFile": 5, "epochsPerFile": 6}, Roll(size=5, epochs=6)),
     ],
 )
-def test_when_a_file_is_closed(parameters: dict[str, Any], roll: Roll | None):
+def test_the_parameters_say_when_a_file_is_closed(parameters: dict[str, Any], roll: Roll | None):
     bench = Bench(FileSink, ["n int"], file="out", **parameters)
     assert isinstance(bench.operator, FileSink)
     assert bench.operator.roll() == roll

@@ -50,7 +50,7 @@ def test_marks_have_a_function_of_their_own():
     assert custom.rows()[3:] == [("window", 3), ("final", 3), ("final", 3)]
 
 
-def test_without_one_window_markers_go_on():
+def test_window_markers_go_on_without_a_function_for_them():
     assert bench("numbered").mark().end().items() == [Punctuation.WINDOW]
 
 

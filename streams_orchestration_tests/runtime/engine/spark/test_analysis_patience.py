@@ -48,7 +48,7 @@ def awaited(monkeypatch: pytest.MonkeyPatch, directory: Path, child: Child, load
     analysis._await(stands_in, directory)
 
 
-def test_one_that_does_not_end_is_given_up_with_the_place_at_which_it_stands(
+def test_an_analysis_that_does_not_end_is_given_up_and_its_place_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "log").touch()

@@ -77,7 +77,7 @@ def test_only_the_last_ones_are_kept(java: Path, tmp_path: Path):
     assert made[-1].path in left
 
 
-def test_one_that_is_in_use_is_kept(java: Path, tmp_path: Path):
+def test_an_archive_that_is_in_use_is_kept(java: Path, tmp_path: Path):
     made = [written(ClassArchive.find(java, f"-Xmx{number}g", HOME, tmp_path)) for number in range(1, MAX_ARCHIVES + 1)]
     for hour, archive in enumerate(made):
         os.utime(archive.path, (3600.0 * hour, 3600.0 * hour))

@@ -156,7 +156,7 @@ def test_a_forked_process_ends_whatever_the_host_ignores(tmp_path: Path, monkeyp
     kept.communicate()
 
 
-def test_without_its_server_it_ends_and_the_next_one_is_an_ordinary_python(
+def test_a_process_that_loses_its_server_ends_and_the_next_one_is_an_ordinary_python(
     kept: subprocess.Popen[bytes], python: str, tmp_path: Path
 ) -> None:
     process = waiting(python)

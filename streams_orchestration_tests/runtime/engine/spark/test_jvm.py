@@ -54,7 +54,7 @@ def test_the_jvm_works_in_the_directory_of_its_host_and_has_the_settings(below: 
         ("", "its output says why"),
     ],
 )
-def test_one_that_ends_before_it_can_be_connected_to_is_an_error_with_its_reason(
+def test_a_jvm_that_ends_before_it_can_be_connected_to_is_an_error_with_its_reason(
     submit: Path, tmp_path: Path, output: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ):
     log = tmp_path / "log"

@@ -42,7 +42,7 @@ def test_a_private_directory_is_gone_at_the_end(base: Path) -> None:
 
 
 @pytest.mark.slow
-def test_one_of_a_process_that_was_killed_is_removed_by_the_next_session() -> None:
+def test_a_directory_of_a_killed_process_is_removed_by_the_next_session() -> None:
     run = subprocess.run([sys.executable, "-c", MAKES_ONE_AND_DIES], stdout=subprocess.PIPE, text=True, check=False)
     killed = Path(run.stdout.strip())
     assert killed.name.startswith(PREFIX)
@@ -51,7 +51,7 @@ def test_one_of_a_process_that_was_killed_is_removed_by_the_next_session() -> No
         assert not killed.exists()
 
 
-def test_one_that_is_in_use_stays(base: Path) -> None:
+def test_a_directory_that_is_in_use_stays(base: Path) -> None:
     with PrivateDirectory.make() as one, PrivateDirectory.make() as other:
         assert set(base.iterdir()) == {one.path, other.path}
 

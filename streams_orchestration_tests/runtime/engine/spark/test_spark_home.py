@@ -55,7 +55,7 @@ def test_a_lean_home_is_made_once_for_a_spark_and_again_when_its_jars_change(spa
     assert lean.exists(), "a JVM may have been started with it, and loads classes later"
 
 
-def test_one_of_a_spark_that_was_replaced_goes(spark: Path, cache: Path):
+def test_a_home_of_a_spark_that_was_replaced_is_removed(spark: Path, cache: Path):
     lean = lean_home(cache)
     (spark / "jars" / JARS[0]).rename(spark / "jars" / "spark-core_2.14.jar")
     os.utime(spark / "jars", (1.0, 1.0))
