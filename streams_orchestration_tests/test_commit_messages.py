@@ -99,3 +99,20 @@ def test_a_commit_that_undoes_a_recent_one_says_so(text: str, message: str, word
     subprocess.run(["git", "add", "file"], cwd=repository, check=True)
     found = complaint(message, repository)
     assert (words in found) if words else found == ""
+
+
+@pytest.mark.parametrize(
+    ("subject", "refused"),
+    [("fixup! One line", True), ("WIP: one line", True), ("Wipe one line", False), (None, False)],
+)
+def test_a_merge_needs_finished_commits(tmp_path: Path, subject: str | None, refused: bool):
+    shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
+    (tmp_path / "Makefile").write_text("test servers:\n\t@echo tested\n")
+    if subject is not None:
+        git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run([*git[:3], "init", "-q"], check=True)
+        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", subject], check=True)
+    environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)}
+    done = subprocess.run([tmp_path / ".ci" / "run"], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, "Finish these commits first" in done.stderr) == (int(refused), refused)
+    assert ("tested" in done.stdout) is not refused
