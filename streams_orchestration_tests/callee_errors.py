@@ -23,7 +23,7 @@ EXPECTED = frozenset(
     )
 )
 """Errors of a catalog or a store, which a reader expects of every function that uses one."""
-GENERAL = re.compile(r"see `|[Rr]aises? (?:[\w ]+ )?(?:as|like) |[Ee]rrors (?:as )?(?:of|in) |the errors of")
+GENERAL = re.compile(r"see `|[Ee]rrors (?:of|in) |the errors of")
 """Words that send the reader of a docstring elsewhere for errors. Without them, each error must be named."""
 
 

@@ -19,6 +19,9 @@ import streams_orchestration
 READS_SOURCES = pytest.mark.xdist_group("sources")
 """Tests that read the source of all modules, in one worker."""
 ROOT = Path(streams_orchestration.__file__).parent
+PACKAGES = sorted(
+    path.parent.name for path in (*ROOT.glob("*/__init__.py"), *ROOT.parent.glob("benchmarks/__init__.py"))
+)
 SURROUNDINGS = re.compile(
     r"time\.(time|time_ns|monotonic|monotonic_ns|perf_counter|sleep|clock_gettime)"
     r"|datetime\.(now|utcnow|today)|datetime\.datetime\.(now|utcnow|today)|threading\.\w+|uuid\.uuid\d|os\.(getpid|getloadavg)"
@@ -116,6 +119,11 @@ def source_of(path: Path) -> Source:
         hidden_acts=tuple((f"{relative.as_posix()}:{line}", act) for line, act in hidden_acts(nodes)),
         hiding=tuple(sorted(set(hiding(nodes)))),
     )
+
+
+def of_package(package: str) -> list[Docstring]:
+    """Return the docstrings of the modules of a package."""
+    return [each for path in modules_in(package) for each in source_of(path).docstrings]
 
 
 def nodes_of(source: str) -> Sequence[ast.AST]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from streams_orchestration.cli.entry import streams
 from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.operators.standard.aggregation.output_functions import OUTPUT_FUNCTIONS
 from streams_orchestration_tests.sources import (
+    PACKAGES,
     READS_SOURCES,
     ROOT,
     Docstring,
@@ -22,9 +22,9 @@ from streams_orchestration_tests.sources import (
     docstrings,
     hidden_acts,
     messages,
-    modules,
     modules_in,
     nodes_of,
+    of_package,
     silent,
     source_of,
 )
@@ -67,12 +67,6 @@ SILENT: dict[str, int] = {}
 """Map packages to the number of functions that may leave out an error or None. It may only fall; others have none."""
 HIDDEN_ACTS: dict[str, int] = {}
 """Map packages to the number of functions that may "Return" and act in silence. It may only fall; others have none."""
-RAISES = re.compile(r"^Raises:\n((?:    .*\n?|\s*\n)*)", re.MULTILINE)
-RAISED = re.compile(r"^    (\w[\w.]*)(?=[:,])", re.MULTILINE)
-POINTER = re.compile(r"^    [A-Z][\w., ]*: (?:see|as (?:for|in|of)) `[^`]+`(?:(?:,| and) `[^`]+`)*\.$", re.MULTILINE)
-"""An entry of a section `Raises` that names another function in place of the condition."""
-OF_LIBRARIES = {"AnalysisException", "MultipleResultsFound", "NoResultFound", "PolarsError"}
-"""Errors that only libraries raise, and that no module of the product names."""
 
 
 def opens_wrongly(docstring: Docstring) -> bool:
@@ -99,15 +93,6 @@ def helpers_without_act(source: str) -> list[str]:
     ]
 
 
-def of_package(package: str) -> list[Docstring]:
-    return [each for path in modules_in(package) for each in source_of(path).docstrings]
-
-
-PACKAGES = sorted(
-    path.parent.name for path in (*ROOT.glob("*/__init__.py"), *ROOT.parent.glob("benchmarks/__init__.py"))
-)
-
-
 def help_texts(command: click.Command, path: str) -> Iterator[tuple[str, str]]:
     """Yield the help texts of a command, its options and the commands below it, each with its place."""
     yield path, command.help or ""
@@ -117,19 +102,6 @@ def help_texts(command: click.Command, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(command, click.Group):
         for name, below in command.commands.items():
             yield from help_texts(below, f"{path} {name}")
-
-
-def raised_by(text: str) -> list[str]:
-    """Return the errors that a docstring's section `Raises` names."""
-    return [name for section in RAISES.findall(text) for name in RAISED.findall(section)]
-
-
-def names_of_errors() -> tuple[set[str], list[tuple[str, str]]]:
-    """Return all names in the code of the product, and the errors of docstrings with their places."""
-    sources = [source_of(path) for path in modules()]
-    docstrings = (each for source in sources for each in source.docstrings)
-    documented = [(each.place, name) for each in docstrings for name in raised_by(each.text)]
-    return {name for source in sources for name in source.names}, documented
 
 
 HELP = dict(help_texts(streams, "streams"))
@@ -359,40 +331,3 @@ def test_comments_name_their_subject(package: str):
         if COMMENT.match(text) or VAGUE.search(text) or (of_product and UNIDIOMATIC.search(text))
     ]
     assert found == [], "name the noun, and say why"
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        (
-            "It.\n\nRaises:\n    AError: it is:\n        B: no.\n    c.DError: it is not.",
-            ["AError", "c.DError"],
-        ),
-        ("Do it.\n\nReturns:\n    A: b.", []),
-    ],
-)
-def test_sections_of_errors_are_read(text: str, names: list[str]):
-    assert raised_by(text) == names
-
-
-def test_errors_that_docstrings_name_exist():
-    defined, documented = names_of_errors()
-    known = defined | OF_LIBRARIES | set(dir(builtins))
-    assert [f"{place}: {name}" for place, name in documented if name.rpartition(".")[2] not in known] == []
-
-
-@pytest.mark.parametrize(
-    ("text", "pointers"),
-    [
-        ("It.\n\nRaises:\n    AError, BError: see `f` and `C.g`.\n    DError: as for `f`.", 2),
-        ("It.\n\nRaises:\n    AError: it is gone; `f` has the conditions.\n    BError: it is old; see `f`.", 0),
-    ],
-)
-def test_errors_without_a_condition_are_found(text: str, pointers: int):
-    assert len(POINTER.findall(text)) == pointers
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_docstrings_say_when_an_error_is_raised(package: str):
-    found = [f"{each.place}: {entry.strip()}" for each in of_package(package) for entry in POINTER.findall(each.text)]
-    assert found == [], "say the condition in a clause, or leave out an error that every function of the kind has"

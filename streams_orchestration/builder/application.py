@@ -113,13 +113,13 @@ class Application(Declarations):
     def streams(
         self, operator: Use, *inputs: Input, outputs: Outputs, name: str | None = None, uid: str | None = None
     ) -> tuple[Stream, ...]:
-        """Add an operator with several outputs and return them. Raises BuildError as `stream`, or for wrong outputs."""
+        """Add an operator with several outputs; return them. Raises BuildError for wrong inputs, outputs or columns."""
         node = self._add(operator, inputs, outputs, name=name, uid=uid)
         self._check_columns(operator, node)
         return self._streams(node)
 
     def sink(self, operator: Use, *inputs: Input, name: str | None = None, uid: str | None = None) -> Invoked:
-        """Add an operator without outputs. Raises BuildError as `stream` does."""
+        """Add an operator without outputs. Raises BuildError for wrong inputs, or columns that do not fit them."""
         node = self._add(operator, inputs, None, name=name, uid=uid)
         self._check_columns(operator, node)
         return Invoked(self, node)
@@ -292,7 +292,7 @@ class Application(Declarations):
         return application_from_mapping(self.document())
 
     def to_yaml(self) -> str:
-        """Return the same application as a spec in YAML. Raises BuildError as `document` does."""
+        """Return the same application as a spec in YAML. Raises BuildError or ValueError if no spec can describe it."""
         return yaml.safe_dump(_unlocated(self.document()), sort_keys=False, width=120, allow_unicode=True)
 
     @classmethod
@@ -369,7 +369,7 @@ class Application(Declarations):
         return name_in(self._root.main, reached(source(stream), self._root.main, self._place))
 
     def graph(self, options: Options | None = None) -> Drawing:
-        """Compile the application and return its graph as a picture, which notebooks show; errors as of `compile`."""
+        """Return the compiled graph as a picture; raise ApplicationError, BuildError or ValueError if it has errors."""
         return Drawing(draw_svg(self.compile(options).progress))
 
     def _repr_html_(self) -> str:

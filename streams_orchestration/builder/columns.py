@@ -298,7 +298,7 @@ class When(Column):
     def when(self, condition: Value, value: Value) -> When:
         """Return the expression with one more branch, which applies if its condition is true and no earlier one is.
 
-        Raises ColumnError as `lit` does.
+        Raises ColumnError if no literal has one of the values.
         """
         assert isinstance(self.tree, Choice)
         return When(Choice((*self.tree.branches, (tree_of(condition), tree_of(value))), None))
@@ -306,7 +306,7 @@ class When(Column):
     def otherwise(self, value: Value) -> Column:
         """Return the expression with a value for tuples for which no condition is true.
 
-        Raises ColumnError as `lit` does.
+        Raises ColumnError if no literal has the value.
         """
         assert isinstance(self.tree, Choice)
         return Column(Choice(self.tree.branches, tree_of(value)))

@@ -99,7 +99,12 @@ class DraftNode:
         return re.sub(r"\W", "_", operator.rpartition(":")[2].rpartition(".")[2])
 
     def document(self) -> Json:
-        """Return the invocation in the form of a spec. Raises BuildError as `_port`, and ValueError as `plain` does."""
+        """Return the invocation in the form of a spec.
+
+        Raises:
+            BuildError: a parallel region is split by a stream that no port reads.
+            ValueError: a class or function is local or a lambda, so other processes cannot import it.
+        """
         operator = self.operator if isinstance(self.operator, str) else self.graph.root.names[self.operator]
         document: Json = {"name": self.graph.names[self], "operator": operator}
         annotations = self._annotations()
@@ -116,7 +121,10 @@ class DraftNode:
         return located(document, self.place)
 
     def _annotations(self) -> Json:
-        """Return the annotations; a parallel region refers to ports by name. Raise BuildError as `_port` does."""
+        """Return the annotations; a parallel region refers to ports by name.
+
+        Raise BuildError if no port reads a stream that is named there.
+        """
         parallel: Json = dict(self.annotations.get("parallel") or {})
         by, broadcast = parallel.get("partitionBy"), parallel.get("broadcast")
         if isinstance(by, Mapping):
@@ -223,7 +231,12 @@ class DraftGraph:
         return name
 
     def document(self) -> list[Json]:
-        """Return the graph in the form of a spec. Raises as `DraftNode.document` does."""
+        """Return the graph in the form of a spec.
+
+        Raises:
+            BuildError: a parallel region is split by a stream that no port of its operator reads.
+            ValueError: a class or function is local or a lambda, so other processes cannot import it.
+        """
         return [node.document() for node in self.nodes]
 
 
@@ -242,7 +255,12 @@ class Definition:
     """The only invocation, if the composite is a block; None for a composite that was defined for reuse."""
 
     def document(self) -> Json:
-        """Return the composite in the form of a spec. Raises as `DraftNode.document` and `plain` do."""
+        """Return the composite in the form of a spec.
+
+        Raises:
+            BuildError: a parallel region is split by a stream that no port of its operator reads.
+            ValueError: a class or function is local or a lambda, so other processes cannot import it.
+        """
         document: Json = {}
         if self.inputs:
             document["inputs"] = [name_in(self.graph, port) for port in self.inputs]

@@ -190,7 +190,7 @@ class Stream(Invoked):
             uid: the operator's identity across redeploys.
             parameters: the parameters of the operator or `Functor`; of a plain function, `arguments` and `state`.
 
-        Raises BuildError as `Application.stream` does, and ValueError for a local class or function.
+        Raises BuildError for an unfit expression or an unknown schema, and ValueError for a local class or function.
         """
         if isinstance(function, Mapping):
             operator = op.Functor(output=dict(function), **parameters)
@@ -320,7 +320,7 @@ class Stream(Invoked):
         return self.sink(op.KafkaSink(topic=topic, brokers=brokers, **parameters), name=name)
 
     def export(self, *, name: str | None = None, **parameters: Any) -> Invoked:
-        """Export the stream: other applications import it by `streamId` or `properties`. Raises as `use` does."""
+        """Export the stream by `streamId` or `properties`. Raises ValueError for a local class or function."""
         return self.sink(use("Export", **parameters), name=name)
 
     def written(self, *, visibility: Literal["read_committed", "read_uncommitted"]) -> Self:

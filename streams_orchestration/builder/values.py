@@ -52,7 +52,10 @@ def use(operator: str | type | Callable[..., Any], **parameters: Any) -> Use:
 
 
 def named_use(operator: str, parameters: Mapping[str, Any]) -> Use:
-    """Return an operator by its name in a spec; parameters that are None are left out. Raises as `plain` does."""
+    """Return an operator by its name in a spec; parameters that are None are left out.
+
+    A local class, local function or lambda is refused with a ValueError.
+    """
     given = {name: value for name, value in parameters.items() if value is not None}
     return Use(operator, {name: plain(value) for name, value in given.items()}, typed=_has_columns(given))
 

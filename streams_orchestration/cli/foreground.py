@@ -94,7 +94,12 @@ class Foreground:
         return self._start is not None and self._start.launched
 
     def status(self) -> api.ApplicationStatus:
-        """Update the states of the application's units, then return its status. Raises as `observe_status` does."""
+        """Update the states of the application's units, then return its status.
+
+        Raises:
+            NotDeployedError: the application is not deployed.
+            StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
+        """
         return api.observe_status(self._catalog, self._name)
 
     def ended(self) -> bool:

@@ -119,7 +119,10 @@ def answer(
 
 
 def write_json(document: object, output: Path | None = None) -> None:
-    """Write a document to the file that `--output` names, else to standard output. Raises as `write_output` does."""
+    """Write a document to the file that `--output` names, else to standard output.
+
+    Raises click.BadParameter if the file cannot be written.
+    """
     write_output(json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n", output)
 
 

@@ -71,7 +71,8 @@ def show(savepoint: str) -> int:
 def export(savepoint: str, directory: Path) -> int:
     """Export a savepoint into a directory; return the exit status, 0.
 
-    Raises SavepointError as `export_savepoint` does.
+    Raises:
+        SavepointError: the savepoint does not exist or is damaged, or the directory is not empty or cannot be written.
     """
     copied = api.export_savepoint(api.Home.default(), savepoint, directory)
     current().application = copied.manifest.application

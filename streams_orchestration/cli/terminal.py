@@ -58,7 +58,10 @@ def rendered(what: RenderableType, *, colour: bool, width: int | None = None) ->
 
 
 def write_table(what: RenderableType, output: Path | None) -> None:
-    """Write a table to the file that `--output` names, else to standard output. Raises as `write_output` does."""
+    """Write a table to the file that `--output` names, else to standard output.
+
+    Raises click.BadParameter if the file cannot be written.
+    """
     write_output(rendered(what, colour=output is None and sys.stdout.isatty()), output, rendered=True)
 
 

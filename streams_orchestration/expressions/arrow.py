@@ -103,7 +103,10 @@ def _holds_nanoseconds(kind: pa.DataType) -> bool:
 
 
 def values_of(array: pa.Array, kind: Type) -> list[Any]:
-    """Return the Python values of an array; the module `conversion` describes their types. Raises like `as_kind`."""
+    """Return the Python values of an array; the module `conversion` describes their types.
+
+    Raises ArrowInvalid if a value does not fit the type.
+    """
     if kind.name == "void":
         return [None] * len(array)
     array = as_kind(array, arrow_type(kind))
@@ -152,5 +155,5 @@ def array_from(values: Sequence[Any], kind: Type) -> pa.Array:
 
 
 def scalar_from(value: Any, kind: Type) -> pa.Scalar:
-    """Return one value as an Arrow scalar; raises like `array_from`."""
+    """Return one value as an Arrow scalar. Raises ArrowInvalid or OverflowError if it does not fit the type."""
     return array_from([value], kind)[0]

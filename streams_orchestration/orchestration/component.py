@@ -213,7 +213,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
     def place(self) -> tuple[StreamsResource, str]:
         """Return the resource with the state directory, and the resource's key.
 
-        Raises StateDirectoryError as `resource_of` does.
+        Raises StateDirectoryError if a file is where the usual directory is, or would be.
         """
         resource = resource_of(self.home if self.resource is None else self.resource)
         return resource, self.resource_key or resource.key()
@@ -221,7 +221,9 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
     def exports(self, spec: WatchedSpec) -> list[dg.AssetSpec]:
         """Return the assets of the application's Exports, on which Imports of other components may depend.
 
-        The first answer is kept. There are none if the application cannot be built. Raises as `place` does.
+        The first answer is kept. There are none if the application cannot be built. Raises
+        ApplicationError if a file of an option cannot be read, and StateDirectoryError if a file is in the place of the
+        usual directory.
         """
         if self._known_exports is None:
             resource, key = self.place()

@@ -30,7 +30,7 @@ def put_in_place(context: dg.OpExecutionContext, put: Callable[[], Redeployment 
 
     Raises:
         Failure: the redeploy was refused, since state would be lost, and nothing has changed; or the new plan did not
-            work, and the previous plan was restored. Other errors of `put` are raised unchanged.
+            work, and the previous plan was restored. Other errors of `put` pass unchanged.
     """
     try:
         outcome = put()

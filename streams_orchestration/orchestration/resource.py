@@ -69,7 +69,12 @@ class StreamsResource(dg.ConfigurableResource[Any]):
 
     @property
     def artifacts(self) -> ArtifactStore:
-        """The store of compiled stages. Raises as `directory` does."""
+        """The store of compiled stages.
+
+        Raises:
+            VariableMissingError: a setting is a variable that is not set.
+            StateDirectoryError: a file is where the directory is, or would be.
+        """
         return ArtifactStore(self.directory())
 
     def directory(self) -> api.Home:

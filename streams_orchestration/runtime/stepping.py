@@ -219,7 +219,7 @@ class SteppedApplication:
     def report_running(self) -> None:
         """Record that all PEs run in the generation of their unit, as hosts would report, and update the units.
 
-        Raises StreamsRuntimeError as `observe` does.
+        Raises StreamsRuntimeError if a unit was removed meanwhile, or a rule of the protocol is broken.
         """
         p, u = tables.pe, tables.unit
         with self.catalog.write() as connection:
@@ -270,7 +270,8 @@ class SteppedApplication:
     def is_over(self) -> bool:
         """Mark finished units as complete, bring a bounded run nearer to its end; return True if all has ended.
 
-        All has ended if the application is complete or stopped. Raises StreamsRuntimeError as `end_bounded_run` does.
+        All has ended if the application is complete or stopped. Raises StreamsRuntimeError if a unit was removed
+        meanwhile, or a rule of the protocol is broken.
         """
         ended = complete(self.catalog, self.name)
         end_bounded_run(self.catalog, self.name, self.programs)

@@ -46,7 +46,7 @@ def fewest_machines(problem: Problem, capacity: float, *, most: int) -> Decision
         most: the most machines. If they are not enough, the decision with the smallest peak load is returned.
 
     Raises:
-        ApplicationError: no decision is allowed with `most` machines, or for another reason of `best_use`.
+        ApplicationError: no decision is allowed with `most` machines (SO0608), or the search fails.
     """
     fitted = _fitted(problem, capacity)
     total = math.fsum(each.cpu + each.recv_cpu for each in fitted.ops)
@@ -110,7 +110,7 @@ def least_use(problem: Problem, *, most: int) -> Decision:
         most: the most machines.
 
     Raises:
-        ApplicationError: no decision is allowed with `most` machines, or for another reason of `best_use`.
+        ApplicationError: no decision is allowed with `most` machines (SO0608), or the search fails.
     """
     counts = range(min(least_machines(problem), most), most + 1)
     tried = (_allowed_use(problem.with_machines(count), last=count == most) for count in counts)
@@ -121,7 +121,7 @@ def _allowed_use(problem: Problem, *, last: bool) -> Decision | None:
     """Return the result of `best_use`; None if no decision is allowed, unless this is the last number of machines.
 
     Raises:
-        ApplicationError: no decision is allowed on the last number of machines, or for another reason of `best_use`.
+        ApplicationError: no decision is allowed on the last number of machines (SO0608), or the search fails.
     """
     try:
         return best_use(problem)

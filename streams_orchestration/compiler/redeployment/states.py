@@ -129,7 +129,7 @@ class Decisions:
     def _continues(self, identity: str) -> Decided:
         """Return the decision about an operator of both plans, with the changed parameters of replicas that continue.
 
-        Raises ImplementationError as `all` does.
+        Raises ImplementationError if the class of the operator cannot be imported.
         """
         decided = self._stays(identity)
         before, after = (without_places(plan.model(identity).parameters) for plan in (self.old, self.new))

@@ -196,7 +196,12 @@ class HttpTarget:
             raise RefusedError(message) from None
 
     def judge(self, answer: Any) -> None:
-        """Raise HttpAwayError or RefusedError, as `post` does, unless the status of a response is from 200 to 299."""
+        """Raise an error unless the status of a response is from 200 to 299.
+
+        Raises:
+            HttpAwayError: the request may be accepted later.
+            RefusedError: the request will never be accepted.
+        """
         self._judge(answer.status_code, answer.reason, answer.headers.get("Retry-After"))
 
     def _judge(self, status: int, reason: str | None, retry_after: str | None) -> None:

@@ -102,7 +102,7 @@ class Metrics:
     def dropped(self) -> Counter:
         """The counter of tuples or input rows that were left out because the operator could not use them.
 
-        Raises like `counter`.
+        Raises ValueError if a gauge has this name, or there are too many metrics.
         """
         return self.counter("dropped", "tuples that could not be used and were left out")
 
@@ -110,16 +110,20 @@ class Metrics:
     def errors(self) -> Counter:
         """The counter of errors that the operator handled itself; `streams status` points them out.
 
-        Raises like `counter`.
+        Raises ValueError if a gauge has this name, or there are too many metrics.
         """
         return self.counter("errors", "errors that the operator has handled itself")
 
     def lag(self, tuples: int, seconds: float) -> None:
-        """Set a source's lag for `streams status`. Raises like `gauge` and `Gauge.set`.
+        """Set a source's lag for `streams status`.
 
         Args:
             tuples: the number of tuples that are available but not read.
             seconds: the age of the oldest of them.
+
+        Raises:
+            ValueError: a value is not a finite number, a counter has the name of one of the two gauges, or there are
+                too many metrics.
         """
         self.gauge(LAG_TUPLES, "tuples that are available and not read yet").set(tuples)
         self.gauge(LAG_SECONDS, "seconds since the oldest unread tuple could be read").set(seconds)
@@ -127,7 +131,9 @@ class Metrics:
     def lag_bytes(self, size: int, seconds: float) -> None:
         """Set the lag in bytes and seconds, for a source that only knows the size of its unread data.
 
-        Raises like `gauge` and `Gauge.set`.
+        Raises:
+            ValueError: a value is not a finite number, a counter has the name of one of the two gauges, or there are
+                too many metrics.
         """
         self.gauge(LAG_BYTES, "bytes of the server's log that are not read yet").set(size)
         self.gauge(LAG_SECONDS, "seconds since the oldest unread data could be read").set(seconds)

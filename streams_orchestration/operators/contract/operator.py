@@ -336,7 +336,7 @@ class SourceOperator(Operator):
         raise NotImplementedError
 
     def submit(self, batch: TupleBatch, port: int = 0, *, partitions: Any = None) -> None:
-        """Send tuples, in event time with each one's partition. Raises like the base class and `partitions_of`."""
+        """Send tuples, in event time with each one's partition. Raises ResultError if one of the three is wrong."""
         if partitions is not None and self.context.event_time is not None and isinstance(batch, TupleBatch):
             batch.partitions = partitions_of(partitions, len(batch))
         super().submit(batch, port)

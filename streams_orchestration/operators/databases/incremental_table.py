@@ -53,7 +53,7 @@ class Range(NamedTuple):
 class IncrementalTable:
     """A table or query that is read by its growing column.
 
-    All methods raise DatabaseError, as `DatabaseAwayError` if the database cannot be reached.
+    All methods raise DatabaseError; it is a DatabaseAwayError if the database cannot be reached.
     """
 
     def __init__(self, url: str, *, table: str | None, query: str | None, column: str, columns: Mapping[str, str]):

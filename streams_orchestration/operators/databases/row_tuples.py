@@ -62,7 +62,7 @@ class RowTuples:
         extra: Mapping[str, pa.Array] | None = None,
         bad: Mapping[int, tuple[str, str]] | None = None,
     ) -> None:
-        """Submit the rows that fit, and drop, submit or raise the others as `on_bad_tuple` says.
+        """Submit the rows that fit. The parameter `on_bad_tuple` says if the others are dropped, submitted or an error.
 
         The source's first `LOGGED` rows that do not fit are logged, and dropped rows are counted.
 

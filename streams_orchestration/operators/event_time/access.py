@@ -74,7 +74,10 @@ class EventTime:
 
 
 def ticks_of(value: Any, kind: pa.DataType, attribute: str) -> int:
-    """Return the ticks of a time that has the type of the event-time attribute. Raises like `EventTime.to_ticks`."""
+    """Return the ticks of a time that has the type of the event-time attribute.
+
+    Raises DataError if the value has another type or is out of range.
+    """
     if kind == pa.int64():
         if isinstance(value, int | np.integer) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
             return int(value)

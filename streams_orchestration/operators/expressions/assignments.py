@@ -73,7 +73,10 @@ class Assignments:
         return (each for each in self.columns.values() if each is not None)
 
     def apply(self, source: pa.RecordBatch) -> TupleBatch:
-        """Compute the output tuples for input tuples, without watermarks. Raises DataError like `of`."""
+        """Compute the output tuples for input tuples, without watermarks.
+
+        Raises DataError if an expression has no value for a tuple, or the value does not fit its attribute.
+        """
         return self.of(Evaluated(TupleBatch(source)))
 
     def of(self, source: Evaluated) -> TupleBatch:

@@ -49,7 +49,10 @@ def json_objects(batch: pa.RecordBatch) -> pl.Series:
 
 
 def write_json_objects(file: IO[bytes], batch: pa.RecordBatch) -> None:
-    """Write each tuple as a JSON object followed by a line feed. Raises DataError like `json_objects`."""
+    """Write each tuple as a JSON object followed by a line feed.
+
+    Raises DataError if a date or time is outside the years 1 to 9999.
+    """
     if all(_is_alike(batch, field) for field in batch.schema):
         check_years(batch)
         frame_of(batch).select(_alike(field) for field in batch.schema).write_ndjson(file)

@@ -72,7 +72,10 @@ def reach_watermark(operator: Operator, watermark: int) -> None:
 
 
 def fire_timers(operator: Operator, watermark: int) -> None:
-    """Fire the timers that a watermark reaches, in order of time, then of setting. Raises like `reach_watermark`."""
+    """Fire the timers that a watermark reaches, in order of time, then of setting.
+
+    Raises ResultError if the operator has timers and no method for them, or a method returns a value.
+    """
     timers = timers_of(operator)
     if timers is None:
         return

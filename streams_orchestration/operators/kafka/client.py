@@ -127,7 +127,7 @@ class Cluster:
         self._error = None
 
     def check(self) -> None:
-        """Raise the last reported error, as `translated`, if it means that the cluster will not respond.
+        """Raise the last reported error, in our own words, if it means that the cluster will not respond.
 
         Raises:
             KafkaAwayError, KafkaRefusedError: the cluster will not respond now, or never.

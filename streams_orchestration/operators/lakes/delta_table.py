@@ -249,7 +249,10 @@ class DeltaTarget(LakeTarget):
             self.store.put(source, file.place)
 
     def _tuples(self, files: Sequence[DataFile]) -> pa.Table:
-        """Return the tuples of files, including the partition columns. Raises as `read_data_files` does."""
+        """Return the tuples of files, including the partition columns.
+
+        Raises WaitingFileError if one cannot be read or was altered.
+        """
         tables = [self._with_partitions(file, table) for file, table in read_data_files(files)]
         return pa.concat_tables(tables)
 

@@ -73,7 +73,7 @@ class LogicOperator(Operator):
         return {} if self.logic is None else self.logic.checkpoint()
 
     def restore(self, state: State) -> None:
-        """Restore the variables of the logic. Raises DataError like `LogicProgram.restore`."""
+        """Restore the variables of the logic. Raises DataError if an initialiser has no value."""
         if self.logic is not None:
             self.logic.restore(state)
 

@@ -108,7 +108,8 @@ def produced(logic: SourceLogic | None, offset: Offset, produce: Callable[[Offse
     """Let a source produce from an offset that may contain variables of logic.
 
     `produce` takes and returns offsets without them. The returned offset has the variables after the tuples, and
-    `logic` keeps these. Raises DataError like `SourceLogic.begin`; errors of `produce` pass unchanged.
+    `logic` keeps these. Raises DataError if the initialiser of a variable has no value; errors of `produce` pass
+    unchanged.
     """
     if logic is None:
         return produce(offset)

@@ -81,7 +81,12 @@ class _WithLogic(_Base):
             self.heeds_marks = True
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Run the logic for tuples, then the operator. Raises like `LogicProgram.tuples`."""
+        """Run the logic for tuples, then the operator.
+
+        Raises:
+            TupleError: an operation of the logic has no value for a tuple.
+            DataError: the value of an expression cannot be stored in a column.
+        """
         _, values = self.logic.tuples(port, batch)
         if values:
             arrow = pa.RecordBatch.from_arrays([*batch.arrow.columns, *values], schema=self.with_variables[port])
@@ -91,12 +96,15 @@ class _WithLogic(_Base):
     def variables_now(self) -> list[pa.Array]:
         """Return the present values of the variables that are columns, in one row.
 
-        Raises like `LogicProgram.columns`.
+        Raises RunError if a value cannot be stored in a column, and DataError if an initialiser has no value.
         """
         return self.logic.columns(self.parameters.spl.columns)
 
     def submit(self, batch: TupleBatch, port: int = 0) -> None:
-        """Send tuples, without columns of variables. Raises like `Operator.submit`."""
+        """Send tuples, without columns of variables.
+
+        Raises ResultError if the port does not exist, or the tuples do not have its type.
+        """
         columns = self.parameters.spl.columns
         if columns and columns[0] in batch.schema.names:
             batch = batch.selected(self.context.outputs[port] or _without(batch.schema, columns))
@@ -113,13 +121,19 @@ class _WithLogic(_Base):
         return {**super().checkpoint(), **own}
 
     def restore(self, state: State) -> None:
-        """Restore the state of the operator, and the variables of the logic. Raises like `LogicProgram.restore`."""
+        """Restore the state of the operator, and the variables of the logic.
+
+        Raises DataError if an initialiser has no value.
+        """
         super().restore({name: part for name, part in state.items() if not name.startswith(_PREFIX)})
         own = {name.removeprefix(_PREFIX): part for name, part in state.items() if name.startswith(_PREFIX)}
         self.logic.restore(own)
 
     def reset_to_initial_state(self) -> None:
-        """Reset the operator, and run the initialisers of the logic's variables. Raises like `LogicProgram.begin`."""
+        """Reset the operator, and run the initialisers of the logic's variables.
+
+        Raises DataError if one has no value.
+        """
         super().reset_to_initial_state()
         self.logic.reset()
         self.logic.begin()

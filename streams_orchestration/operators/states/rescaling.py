@@ -104,7 +104,7 @@ def divide_declared(
 ) -> list[State]:
     """Divide states among new replicas by their declared keys.
 
-    Raises RescaleError like `declared_keys` and `divide_keyed`.
+    Raises RescaleError if a part has no declared keys or other keys, or two old replicas have the same key.
     """
     divided: list[dict[str, Any]] = [{} for _ in range(route.width)]
     names = dict.fromkeys(name for state in states for name in state)
@@ -144,7 +144,10 @@ def divide_keyed(parts: Sequence[KeyedState], channels: Sequence[np.ndarray], wi
 
 
 def keyed(like: KeyedState, tables: Sequence[pa.Table]) -> KeyedState:
-    """Return a keyed state of the same type with the keys and values of several tables. Raises like `divide_keyed`."""
+    """Return a keyed state of the same type with the keys and values of several tables.
+
+    Raises RescaleError if two tables have the same key.
+    """
     whole = pa.concat_tables(tables).combine_chunks()
     keys = whole.select(like.keys_schema.names)
     if sum(bool(table.num_rows) for table in tables) > 1 and _repeats(keys):

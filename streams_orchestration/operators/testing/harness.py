@@ -141,9 +141,11 @@ class OperatorHarness:
     def send(self, rows: Sequence[Row | Watermark | Idle] | TupleBatch, port: int = 0) -> Self:
         """Pass a batch to an input port. It is const unless the class's model declares the port mutable.
 
-        The rows may contain `Watermark(value)` and `Idle()`. Raises ResultError if `process` returns a value or as for
-        `reach_watermark`, and DataError if the rows do not fit the port or a submitted attribute that is NOT NULL is
-        null.
+        The rows may contain `Watermark(value)` and `Idle()`.
+
+        Raises:
+            ResultError: a method of the operator returns a value, or the operator has timers and no method for them.
+            DataError: the rows do not fit the port, or a submitted attribute that is NOT NULL is null.
         """
         batch = rows if isinstance(rows, TupleBatch) else self._batch(rows, port)
         model = self.kind.model
@@ -171,11 +173,21 @@ class OperatorHarness:
         return batch.with_watermarks(Watermarks.of(*marks)) if marks else batch
 
     def watermark(self, value: Any, port: int = 0) -> Self:
-        """Pass a watermark to an input port: a value of the event-time attribute's type. Raises like `send`."""
+        """Pass a watermark to an input port: a value of the event-time attribute's type.
+
+        Raises:
+            ResultError: a method of the operator returns a value, or the operator has timers and no method for them.
+            DataError: the value has another type, or a submitted attribute that is NOT NULL is null.
+        """
         return self.send([Watermark(value)], port)
 
     def idle(self, port: int = 0) -> Self:
-        """Make the connection of an input port idle until its next tuple or watermark (EV51). Raises like `send`."""
+        """Make the connection of an input port idle until its next tuple or watermark (EV51).
+
+        Raises:
+            ResultError: a method of the operator returns a value, or the operator has timers and no method for them.
+            DataError: a submitted attribute that is NOT NULL is null.
+        """
         return self.send([Idle()], port)
 
     def at(self, now: float) -> Self:
@@ -198,7 +210,9 @@ class OperatorHarness:
     def end(self) -> Self:
         """Pass the greatest watermark and the final mark to every input port, as at the end of an application.
 
-        Raises like `send` and `mark`.
+        Raises:
+            ResultError: a method of the operator returns a value, or the operator has timers and no method for them.
+            DataError: a submitted attribute that is NOT NULL is null.
         """
         for port in self._watermarks.ports:
             self.watermark(END, port)

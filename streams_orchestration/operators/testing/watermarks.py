@@ -69,7 +69,7 @@ class HarnessWatermarks:
         the batch as it is.
 
         Raises:
-            DataError: the time of a tuple is null, as for `OperatorWatermark.submitted`.
+            DataError: the time of a tuple is null, and the annotation does not ignore nulls (EV54).
         """
         own = self._own
         if own is None:

@@ -37,7 +37,7 @@ class FetchingSource(JournalSource):
     def submit_values(self, values: list[Any], target: str) -> None:
         """Submit a tuple for each value of the attribute `target`, with default values of the other attributes.
 
-        Raises RunError as `output_column` does.
+        Raises RunError if a value cannot be stored in a column.
         """
         if values:
             columns = {

@@ -47,7 +47,7 @@ class TypedPortParameters(Parameters):
     def copied(self, context: OperatorContext) -> frozenset[str]:
         """Return the attributes that the input and the output have with the same type.
 
-        Raises like `input_type` and `output_type`.
+        Raises ValueError if `inputTypes` or `outputTypes` is faulty, SPL lacks a type, or the output has no schema.
         """
         given = self.input_type(context)
         own = self.output_type(context)
@@ -64,7 +64,7 @@ def column_values(batch: TupleBatch, type_: Tuple, name: str) -> list[Any]:
 
 
 def tuple_values(batch: TupleBatch, type_: Tuple) -> list[dict[str, Any]]:
-    """Return the tuples of a batch as SPL values. Raises like `column_values`."""
+    """Return the tuples of a batch as SPL values. Raises RunError for a null of a type that is not optional."""
     names = [each.name for each in type_.attributes]
     columns = [column_values(batch, type_, name) for name in names]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -164,14 +164,22 @@ class PartitionPolicy:
     """The time attribute of `partitionAge`, after `resolved`."""
 
     def resolved(self, schema: pa.Schema, time_attribute: str | None) -> PartitionPolicy:
-        """Return the policy with the time attribute of an age filled in. Raises like `Policy.resolved`."""
+        """Return the policy with the time attribute of an age filled in.
+
+        Raises:
+            UnknownAttributeError: the stream does not have the attribute.
+            ValueError: no attribute is given, or its type does not fit the policy.
+        """
         if self.kind != "partitionAge":
             return self
         age = Policy("time", self.size).resolved(schema, time_attribute)
         return PartitionPolicy(self.kind, age.size, age.attribute)
 
     def times(self, batch: pa.RecordBatch) -> np.ndarray | None:
-        """Return the times of tuples if the policy is an age, else None. Raises DataError like `Policy.values`."""
+        """Return the times of tuples if the policy is an age, else None.
+
+        Raises DataError if a time is null, NaN, beyond the range of bigint, or not a decimal.
+        """
         return None if self.attribute is None else Policy("time", self.size, self.attribute).values(batch)
 
 
@@ -204,7 +212,10 @@ class Window:
     def resolved(self, schema: pa.Schema, time_attribute: str | None) -> Window:
         """Return the window with its time attributes filled in, checked against the stream.
 
-        Raises like `Policy.resolved`, and ValueError if a time attribute is given that no policy uses.
+        Raises:
+            UnknownAttributeError: the stream does not have the attribute.
+            ValueError: a policy needs an attribute that is not given, the type of one does not fit its policy, or a
+                time attribute is given that no policy uses.
         """
         eviction = self.eviction.resolved(schema, time_attribute)
         trigger = self.trigger.resolved(schema, time_attribute)

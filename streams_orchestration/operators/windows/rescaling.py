@@ -39,7 +39,10 @@ class WindowShape(NamedTuple):
     """Maps each output attribute of a group to its merge function."""
 
     def divide(self, states: Sequence[State], route: Route) -> list[dict[str, Any]]:
-        """Divide the states of the old replicas, at least one, among the new ones. Raises like `divide_keyed`."""
+        """Divide the states of the old replicas, at least one, among the new ones.
+
+        Raises RescaleError if two of them have the same key.
+        """
         if self.marked:
             channels = [self._group_channels(state, number, route) for number, state in enumerate(states)]
             return merge_marked(states, channels, len(self.partition), self.merges, route.width)

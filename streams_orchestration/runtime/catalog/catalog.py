@@ -250,7 +250,9 @@ class Catalog:
         units that it reads may change before it commits.
 
         Raises:
-            CommitUnknownError, CatalogUnavailableError, CatalogError: the transaction failed, as `write` describes.
+            CommitUnknownError: the connection was lost during the commit, which may have succeeded.
+            CatalogUnavailableError: nothing was changed; the call may be repeated.
+            CatalogError: nothing was changed; the catalog cannot be used.
         """
         with self._transaction("unit", f"{application}/{unit}") as connection:
             yield connection

@@ -44,7 +44,8 @@ def refuse_running(opened: OpenedApplication) -> None:
 def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
     """Raise NotDeployableError if a sink's target cannot be read, or has files of an earlier run without state.
 
-    Errors of `operators_of` are raised, too.
+    It raises ImplementationError or ValidationError if the class of an operator cannot be imported or has other
+    parameters.
     """
     if left := published_files(home, programs):
         place = str(left[0]).rpartition("/")[0]

@@ -150,7 +150,14 @@ def remove_application(home: Home, lock: StartLock, application: str, *, results
 
 
 def _find(home: Home, application: str, *, results: bool) -> _Found:
-    """Find the rows and files of an application. Raises the errors of `preview_removal`."""
+    """Find the rows and files of an application.
+
+    Raises:
+        NotRemovedError: the application runs or is to run, one of its hosts lives, or its results cannot be found.
+        NotDeployedError: the catalog does not know the application, and it has no files.
+        CatalogPlaceError: the state directory belongs to another catalog.
+        OSError: the storage cannot be read.
+    """
     catalog = open_catalog(home, application)
     with catalog.read() as connection:
         rows = _rows(connection, application)

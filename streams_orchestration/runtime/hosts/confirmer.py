@@ -89,7 +89,9 @@ class Confirmer:
 def make_confirming_sources(home: Home, programs: Iterable[PeProgram]) -> dict[str, SourceOperator]:
     """Make and set up the sources that override `SourceOperator.confirm`; return each by its name.
 
-    Errors of `operators_of`, and of a source's constructor and `setup`, are raised.
+    Raises:
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
+        Exception: the constructor or `setup` of a source fails.
     """
     sources: dict[str, SourceOperator] = {}
     for program in programs:

@@ -87,7 +87,10 @@ log = logging.getLogger("streams.host")
 
 
 class Host:
-    """The loop of one host. Creation waits for its launch in the catalog; raises as `Presence.join` and `_load` do."""
+    """The loop of one host. Creation waits for its launch in the catalog, and loads the deployed plan.
+
+    Methods raise ImplementationError or ValidationError for an unfit operator, StreamsRuntimeError for a lost unit.
+    """
 
     def __init__(self, home: Home, application: str, number: int, incarnation: str, engine: Engine) -> None:
         self.home = home
@@ -173,7 +176,7 @@ class Host:
             check_place(connection, self.home.store)
 
     def _outlast(self, error: CatalogUnavailableError) -> None:
-        """Wait until the catalog is back, or the engine or host ends; raises UnwantedHostError or as `Outage.met`."""
+        """Wait until the catalog is back, or the engine or host ends; raise UnwantedHostError if unwanted."""
         while not self.terminated and self.engine_end() is None:
             self.heartbeat.note_turn()
             self.outage.met(error)
@@ -189,8 +192,7 @@ class Host:
         """Run the main loop until the host has to end; return the state to report, `FAILED` if it was terminated.
 
         Raises:
-            StreamsRuntimeError: the engine has ended, a unit was removed meanwhile, or another version of the product
-                wrote the plan.
+            StreamsRuntimeError: the engine has ended, a unit was removed meanwhile, or another version wrote the plan.
             UnwantedHostError: this host is no longer wanted.
             UnusableFilesError: another machine is to publish or remove what this one cannot.
             ImplementationError, ValidationError, OSError: an operator cannot be imported, or garbage not be removed.
@@ -238,14 +240,14 @@ class Host:
             self._await_change(mark, began, began + next_turn)
 
     def _observe(self, now: float) -> None:
-        """Observe this host's units, or all after `SURVEY_SECONDS` or a host's death; raises as `observe` does."""
+        """Observe this host's units, or all after `SURVEY_SECONDS` or a host's death."""
         everything = now - self.surveyed >= SURVEY_SECONDS
         observe(self.catalog, self.application, None if everything else self.units)
         if everything:
             self.surveyed = now
 
     def _load(self, row: Wanted) -> None:
-        """Load the deployed plan, and stop queries of moved PEs. Raises as `deployed_pes` and `Receivers.serve` do."""
+        """Load the deployed plan, and stop queries of moved PEs. Raises OtherVersionError for unreadable programs."""
         pes = deployed_pes(self.catalog, self.application)
         here = [pe.program for pe in pes if pe.host == self.number]
         self.queries.load(pes, row.base)
@@ -297,8 +299,6 @@ class Host:
     def _reconcile(self) -> bool:
         """Make the queries match the catalog, and note which hosts live, the last commits, and the next deadline.
 
-        If another plan is deployed, nothing is matched. Errors of `Queries.match` are raised.
-
         Returns:
             True if the state of a unit is about to change, a query has not begun, another plan is deployed, or another
                 host on this machine has died.
@@ -328,7 +328,7 @@ class Host:
     def _clear(self, units: Collection[str]) -> bool:
         """Remove the garbage of complete units, whose queries start no more, and what killed processes have left.
 
-        Return False if files are left, the storage could not be listed at once, or units are held. Raises as `sweep`.
+        Return False if files are left, the storage could not be listed at once, or units are held.
         """
         programs = self.queries.programs
         collect_garbage(self.catalog, self.application, programs.values(), units, self.plan)

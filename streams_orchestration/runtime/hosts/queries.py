@@ -71,7 +71,10 @@ class Queries:
     def load(self, pes: Sequence[PlacedPe], base: str) -> None:
         """Take over a new plan; stop the queries of PEs that have left this host, and remove their uncommitted files.
 
-        All planners of the host are woken once. `match` updates the other queries. Errors of `sweep` are raised.
+        All planners of the host are woken once. `match` updates the other queries.
+
+        Raises:
+            ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         """
         host = self._presence.host
         here = {pe.program.pe: streams_here(pe.program, pes) for pe in pes if pe.host == host}

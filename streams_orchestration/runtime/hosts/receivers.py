@@ -174,7 +174,9 @@ class Receivers:
     def serve(self, home: Home, programs: Collection[PeProgram]) -> None:
         """Take over a plan's PEs on this host: replace the receivers, and the sources whose offsets are confirmed.
 
-        Errors of `operators_of`, of a source's constructor or `setup`, and of the catalog, are raised.
+        Raises:
+            ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
+            Exception: the constructor or `setup` of a source fails.
         """
         made = make_receivers(home, programs)
         if made:
@@ -204,7 +206,7 @@ class Receivers:
             self._run_on_loop(_replace(gone, new))
 
     def trim(self) -> None:
-        """Remove from the journals the messages that cuts no longer need. Raises the errors of `Receiver.trim`."""
+        """Remove from the journals the messages that cuts no longer need. Raises OSError if one cannot be removed."""
         if self._receivers:
             for name, needed in needed_messages(self._catalog, self._application).items():
                 if name in self._receivers:
@@ -269,7 +271,9 @@ async def _end_tasks() -> None:
 def make_receivers(home: Home, programs: Iterable[PeProgram]) -> dict[str, Receiver]:
     """Make a receiver for each source with a journal; return the receivers by the name of the source.
 
-    Errors of `operators_of` and of a source's constructor are raised.
+    Raises:
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
+        Exception: the constructor of a source fails.
     """
     return {
         name: Receiver(implementation(context, parameters))

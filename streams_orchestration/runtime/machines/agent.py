@@ -83,7 +83,7 @@ class Machine:
 class Agent:
     """The loop of one agent. The constructor creates a missing catalog, and upgrades an older one.
 
-    It raises the errors of `create_catalog`.
+    It raises StateDirectoryError if the home cannot be written, and CatalogError if the catalog cannot be used.
 
     Args:
         home: the state directory, on this machine, of the hosts that it starts.

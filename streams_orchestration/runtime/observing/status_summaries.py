@@ -102,7 +102,7 @@ def read_summaries(catalog: Catalog) -> dict[str, StatusSummary]:
 def watch_applications(home: Home, seconds: float) -> Iterator[dict[str, StatusSummary]]:
     """Yield the summaries of all applications at once, and then every `POLL_SECONDS` until the given seconds are over.
 
-    If another catalog takes the place of this one, that catalog is read. Raises what `read_summaries` raises.
+    If another catalog takes the place of this one, that catalog is read.
     """
     until = world.monotonic() + seconds
     while True:

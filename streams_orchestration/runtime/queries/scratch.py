@@ -141,7 +141,10 @@ class Scratch:
         return waiting[min(waiting)] if waiting else []
 
     def rest(self) -> None:
-        """Record that the planner has committed its last batch, and plans no more. Raises OSError as `begin` does."""
+        """Record that the planner has committed its last batch, and plans no more.
+
+        Raises OSError if the file cannot be written.
+        """
         (Path(self.path) / "resting").touch()
 
     @property

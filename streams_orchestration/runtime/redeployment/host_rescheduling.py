@@ -84,8 +84,12 @@ class HostRescheduler:
     def reschedule_hosts(self) -> None:
         """Start waiting hosts that a machine takes, and move misplaced ones, if this agent leads.
 
-        Misplaced hosts of an application with a waiting host are not moved. Moves that fail are logged. Raises the
-        errors of `launch_hosts`, and NotDeployedError if an application is dropped meanwhile.
+        Misplaced hosts of an application with a waiting host are not moved. Moves that fail are logged.
+
+        Raises:
+            NotDeployedError: an application is dropped meanwhile.
+            HostLaunchError, JavaError: a host could not be started on this machine.
+            StreamsRuntimeError: a redeploy has removed a unit meanwhile, or a rule of the protocol is broken.
         """
         now = clock.now()
         with self._catalog.read() as connection:

@@ -195,8 +195,19 @@ def rehearse(change: PlanChange) -> None:
 def switch_at_cut(change: PlanChange, until: float) -> list[str]:
     """Drain the changed units, carry their states over, and switch to the new plan, until that succeeds at one cut.
 
-    Return the files that the catalog no longer names. Raises the errors of `drain_changed`, `carry_over` and
-    `switch_over`, except for NotAtCutError.
+    Return the files that the catalog no longer names.
+
+    Raises:
+        NotDrainedError: the units are not at their cuts at the time `until` of the monotonic clock.
+        HostLaunchError, JavaError: a host cannot be started.
+        NotDeployedError, OtherVersionError, StreamsRuntimeError: the plan was removed or replaced meanwhile, or is of
+            another version.
+        NotWrittenError, OperatorError: a state cannot be written, or a stored one not be read.
+        StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
+        SetUpError, ImplementationError, ValidationError: an operator of the new plan cannot be imported or set up.
+        NotDeployableError: the application has been completed.
+        InvariantError: a rollback or the switch breaks a rule of the protocol.
+        CommitUnknownError: it is unknown if the plan was replaced.
     """
     while True:
         drain_changed(change, until)

@@ -317,7 +317,10 @@ def _place_sinks(connection: Connection, new: NewPlan) -> None:
     """Update the rows of sinks: carried-over operators keep their counts, new ones start at 0, others are deleted.
 
     Outputs that are not final, or are to be removed, pass to the operators that continue. The rows of sinks in units
-    that do not begin stay as they are. Raises the errors of `insert_sinks`.
+    that do not begin stay as they are.
+
+    Raises:
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
     """
     application, begins = new.redeployment.application, set(new.redeployment.beginning)
     formers, programs = new.redeployment.formers, new.deployment.programs

@@ -164,7 +164,9 @@ def make_deliverers(
 ) -> dict[str, Deliverer | Gatherer]:
     """Make the delivering and gathering sinks of some units, by name; the sinks of all units if `units` is None.
 
-    Errors of `operators_of` and of a sink's constructor are raised.
+    Raises:
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
+        Exception: the constructor of a sink fails.
     """
     wanted = None if units is None else set(units)
     senders: dict[str, Deliverer | Gatherer] = {}

@@ -24,7 +24,8 @@ from streams_orchestration.runtime.tasks.instances import operator_context
 def unpublished_files(home: Home, program: PeProgram) -> list[Path]:
     """Return the files that the operators of a PE have written and not published; a commit may name some of them.
 
-    Raises the errors of `operators_of`.
+    Raises:
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
     """
     return [
         path
@@ -59,7 +60,9 @@ def operators_of(home: Home, program: PeProgram) -> Iterator[tuple[str, type[Ope
 def insert_sinks(connection: Connection, home: Home, program: PeProgram) -> None:
     """Insert the rows of a PE's sinks: the operators that have outputs with their commits.
 
-    Raises the errors of `operators_of`, and of the class of a sink that describes its target.
+    Raises:
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
+        Exception: the class of a sink cannot describe its target.
     """
     for name, implementation, context, parameters in operators_of(home, program):
         if implementation.prepare_commit is not Operator.prepare_commit:

@@ -75,7 +75,8 @@ def _is_held(connection: Connection, application: str, units: Collection[str]) -
 def _end_driven_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
     """Request the end of the open epochs of regions whose trigger operator gets no more input, and advance them.
 
-    Regions at a cut, and regions whose end was requested already, are left out. Raises the errors of `observe`.
+    Regions at a cut, and regions whose end was requested already, are left out. Raises StreamsRuntimeError if a unit
+    was removed meanwhile, or a rule of the protocol is broken.
     """
     u = tables.unit
     open_epochs = (

@@ -65,7 +65,7 @@ def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> 
     """Let the periods of those units that are not at a cut end now, and advance these units with `observe`.
 
     Units whose trigger operator ends their epochs have no period and stay as they are. If all other units are at cuts,
-    nothing is done. Raises the errors of `observe`.
+    nothing is done. Raises StreamsRuntimeError if a unit was removed meanwhile, or a rule of the protocol is broken.
     """
     u = tables.unit
     now = clock.now()

@@ -177,14 +177,17 @@ class Program:
     def process(self) -> tuple[list[PortOutput], Iterator[float | None]]:
         """Start the program of a source.
 
-        Return its outputs, and its iterator (see `PortProgram.steps`). Raises FailedError like `initial_state`.
+        Return its outputs, and its iterator (see `PortProgram.steps`). Raises FailedError if an initialiser fails.
         """
         assert self._process is not None
         outputs = self._outcome()
         return outputs, self._process.steps(self.initial_state(), outputs)
 
     def arrays(self, output: PortOutput) -> list[pa.Array]:
-        """Return the tuples that were submitted to an output port as Arrow columns. Raises RunError like `array_of`."""
+        """Return the tuples that were submitted to an output port as Arrow columns.
+
+        Raises RunError if a timestamp is outside of the years 1677 to 2262, or a string cannot be encoded.
+        """
         from streams_orchestration.spl.programs.columns import array_of
 
         attributes = output.type.attributes

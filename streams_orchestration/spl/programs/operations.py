@@ -251,7 +251,8 @@ def index_function(container: Type) -> Callable[[Any, Any], Any]:
 def slice_function(container: Type) -> Callable[[Any, Any, Any], Any]:
     """Return the function that implements `value[a:b]` for a type of container.
 
-    It raises RunError like `part`; for an rstring, which it slices by bytes, like `byte_part`.
+    That function raises RunError if the lower bound is outside of the value. It slices an rstring by bytes, and raises
+    RunError if a bound is within a character.
     """
     by_elements = isinstance(container, Collection) or container in (USTRING, Primitive("blob"))
     return part if by_elements else byte_part

@@ -58,7 +58,7 @@ _DEEPEST = 50
 
 
 class CallTyping(Naming):
-    """The typing of names and calls. Methods that type parts of an expression raise NoCastError as `value` does."""
+    """The typing of names and calls. Methods that type parts raise NoCastError for a cast that is another operation."""
 
     caller: Signature | None = None
     """The function whose body is being typed, if any."""

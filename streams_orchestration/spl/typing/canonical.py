@@ -122,7 +122,7 @@ def _lined(pieces: Iterable[tuple[int, str]]) -> Lined:
 def _pieces(node: Statement) -> Iterator[tuple[int, str]]:
     """Yield the parts of a statement's canonical text, each with its source line; blanks join them to the text.
 
-    Raises ValueError like `canonical_text`.
+    Raises ValueError if it contains an expression with a mistake, and TypeError if it is not a statement.
     """
     line = node.span.line
     match node:

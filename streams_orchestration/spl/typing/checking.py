@@ -130,7 +130,9 @@ class ExpressionTyping(OperationTyping):
         return int(str(value.value)) if isinstance(value, Constant) and value.type in INTEGERS else None
 
     def value(self, written: tree.Expression, expected: Type | None = None) -> Expression:
-        """Return the typed tree of an expression; report mistakes in it. Raises NoCastError like `operation`.
+        """Return the typed tree of an expression; report mistakes in it.
+
+        Raises NoCastError if a part that was parsed as a cast is another operation.
 
         The expected type only decides between enumerations that share a word.
         """

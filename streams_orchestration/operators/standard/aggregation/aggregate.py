@@ -263,7 +263,7 @@ class Aggregate(ClockOperator):
         return (keys, codes) if self.eviction is None else (number_keys(self.eviction.numbers_of(keys)), codes)
 
     def _add(self, windows: np.ndarray, tuples: Evaluated) -> None:
-        """Add tuples to the groups of their windows. Raises DataError like `Measure.add`."""
+        """Add tuples to the groups of their windows. Raises DataError for a missing value, or unequal lists."""
         columns = [pa.array(windows), *(tuples.arrow.column(name) for name in self.keys.names)]
         heads, codes = distinct(columns, len(windows))
         rows = self.groups.rows_of(key_batch(columns, heads))[codes]

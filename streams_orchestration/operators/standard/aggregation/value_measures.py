@@ -88,7 +88,10 @@ class Measure(Running, Protocol):
         ...
 
     def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
-        """Return the results for ranges of tuples, which may overlap. Raises DataError like `add`."""
+        """Return the results for ranges of tuples, which may overlap.
+
+        Raises DataError if an argument has no value for a tuple, or lists of a range differ in size.
+        """
         ...
 
     def result(self, counts: np.ndarray, values: np.ndarray) -> Reached:
@@ -131,7 +134,10 @@ class ValueMeasure:
                 counts[group] += count
 
     def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
-        """Return the results for ranges of tuples, which may overlap. Raises DataError like `Measure.add`."""
+        """Return the results for ranges of tuples, which may overlap.
+
+        Raises DataError if an argument has no value for a tuple.
+        """
         rows, reached = list(self._arguments(batch)), list[Any]()
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             state = None

@@ -77,7 +77,10 @@ class CharacterTransform(Operator):
         return Assignments(parameters.output, source, target, context.zone, context.required_at()), transcoders
 
     def setup(self) -> None:
-        """Compile the expressions and prepare the conversions; no text has begun. Raises ValueError as `check` does."""
+        """Compile the expressions and prepare the conversions; no text has begun.
+
+        Raises ValueError if an expression, an attribute or an encoding does not fit.
+        """
         self.assignments, self.transcoders = self._compile(self.context, self.parameters)
 
     def reset_to_initial_state(self) -> None:

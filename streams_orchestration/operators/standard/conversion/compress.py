@@ -40,7 +40,10 @@ class Compress(ByteStream):
     source = ("compression_input", "compressionInput")
 
     def setup(self) -> None:
-        """Prepare the reading of the bytes and a compressor; no stream has begun. Raises ValueError as `check` does."""
+        """Prepare the reading of the bytes and a compressor; no stream has begun.
+
+        Raises ValueError if the attribute or expression has no bytes.
+        """
         super().setup()
         self.compressor = Compressor(self.parameters.compression)
 

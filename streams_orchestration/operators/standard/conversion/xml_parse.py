@@ -123,7 +123,10 @@ class XMLParse(Operator):
         return _Port(made, source, finders, frozenset(lists))
 
     def setup(self) -> None:
-        """Prepare the reader, which has read nothing yet. Raises ValueError as `check` does."""
+        """Prepare the reader, which has read nothing yet.
+
+        Raises ValueError if a trigger, the input, a path or an expression does not fit.
+        """
         self.content = self._input(self.context, self.parameters)
         self.ports = [self._port(self.context, self.parameters, port) for port in range(len(self.context.outputs))]
         self.reset_to_initial_state()

@@ -178,7 +178,7 @@ class FileSink(GatheringSink):
         return tuple(files_below(_pending(context, parameters), f"{max(context.channel, 0):03d}-*"))
 
     def setup(self) -> None:
-        """Prepare. The first tuples open a file. Raises ValueError as `check` does."""
+        """Prepare. The first tuples open a file. Raises ValueError if a parameter does not suit the tuples."""
         if self.deadlines is not None:
             self.keeps_places = True
         self.late = self.context.metrics.counter("late_taken", "tuples whose directory was already complete")
@@ -332,14 +332,17 @@ class FileSink(GatheringSink):
         import_modules("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.fs")
 
     def merge(self, files: Sequence[Path], into: Path) -> None:
-        """Merge files with their tuples in order. Raises OSError and ArrowInvalid like `merge_files`; see `_header`."""
+        """Merge files with their tuples in order.
+
+        Raises OSError if a file cannot be used, ArrowInvalid if one was altered, and DataError if the header is wrong.
+        """
         if self.parameters.compression is not None:
             merge_lines_files(files, into, self.parameters.compression)
         else:
             merge_files(files, into, self.parameters.format, self._header())
 
     def _header(self) -> bytes:
-        """Return the header of a CSV file, which a merge keeps once; else nothing. For DataError see `header_line`."""
+        """Return the header of a CSV file, else nothing. Raises DataError for a name that needs absent quotes."""
         written = _written_schema(self.context, self.parameters).names
         return header_line(written, self.parameters.dialect()) if self.parameters.format == "csv" else b""
 

@@ -114,7 +114,7 @@ class FileSource(SourceOperator):
         import_modules("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.compute")
 
     def setup(self) -> None:
-        """Find local files; the first call of `produce` opens one. Raises ValueError like `check` and `_files`."""
+        """Find local files; `produce` opens the first. Raises ValueError if a file or parameter does not fit."""
         self.storage = storage_of(self.parameters.file, self.context.base, self.parameters.storage)
         self.remote = is_address(self.parameters.file)
         self.missing = self.parameters.may_be_skipped(self.context.base)

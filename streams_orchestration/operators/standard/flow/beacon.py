@@ -129,7 +129,10 @@ class Beacon(SourceOperator):
         return {"iteration": self.parameters.iterations}
 
     def setup(self) -> None:
-        """Compile the expressions, or the logic that computes them. Raises ValueError as `check` does."""
+        """Compile the expressions, or the logic that computes them.
+
+        Raises ValueError if an expression does not fit its attribute, or the logic has mistakes.
+        """
         logic = self.parameters.spl
         self.logic = None if logic is None else self._logic(self.context, self.parameters, logic)
         if self.logic is None:

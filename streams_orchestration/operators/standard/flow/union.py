@@ -36,7 +36,10 @@ class Union(Operator):
         return assignments_of_ports(context.inputs, target, context.zone)
 
     def setup(self) -> None:
-        """Compile the assignments of the output attributes for each port. Raises ValueError as `check` does."""
+        """Compile the assignments of the output attributes for each port.
+
+        Raises ValueError if a stream lacks one of these attributes, or has it with another type.
+        """
         self.ports = self._compile(self.context)
 
     def process(self, port: int, batch: TupleBatch) -> None:

@@ -82,7 +82,10 @@ class Barrier(MatchingOperator):
         return together, Assignments(output, together, target, context.zone, context.required_at())
 
     def compile_outputs(self) -> None:
-        """Compile the output expressions. Raises ValueError as `check` does."""
+        """Compile the output expressions.
+
+        Raises ValueError if one of them or the port for failed tuples does not fit.
+        """
         self.schema, self.assignments = self._compile(self.context, self.parameters)
         self.failure_filter = FailureFilter(self, self.assignments.expressions)
 

@@ -215,7 +215,7 @@ class Join(ClockOperator):
     def on_time(self) -> None:
         """Evict the tuples that are too old by the clock, the oldest first; submit unmatched ones of outer sides.
 
-        Nothing is done if the windows are not by the clock. Raises DataError like `_send`.
+        Nothing is done if the windows are not by the clock. Raises DataError if a pair fails with `onError: fail`.
         """
         if self.parameters.by != "clock":
             return

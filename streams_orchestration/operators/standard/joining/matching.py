@@ -36,7 +36,7 @@ class MatchingParameters(Parameters):
     def keyed(self, columns: KeyColumns) -> Self:
         """Add columns for the key expressions of all ports, and return the parameters with names in their place.
 
-        Raises FaultyExpressionError like `KeyColumns.names`.
+        Raises FaultyExpressionError if an expression is faulty, and errors are not being gathered.
         """
         nested = [names for names in self.partition_by if not isinstance(names, str)]
         if not has_expressions(*nested):

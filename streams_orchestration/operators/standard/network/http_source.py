@@ -84,7 +84,7 @@ class HttpSource(JournalSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError as `JournalSource` does, and if a library is missing."""
+        """Raise ValueError if attributes, format, ports or region do not fit, or a library is missing."""
         super().check(context, parameters)
         for package in ("starlette", "uvicorn"):
             require_package("HttpSource", package, "http")

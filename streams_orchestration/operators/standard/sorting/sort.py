@@ -151,7 +151,9 @@ class Sort(ClockOperator):
     def setup(self) -> None:
         """Compile window and expressions, add columns for keys, and begin without tuples.
 
-        Raises ValueError like `check`, and for a window of event time like `EventTimeInput`.
+        Raises:
+            ValueError: the window, a key, an attribute or an expression does not fit; or with event time the operator
+                is in no event-time graph (SO0806), or the stream lacks the event-time attribute.
         """
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.columns.named(self.parameters, {"partition_by": 0})

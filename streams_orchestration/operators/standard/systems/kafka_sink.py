@@ -196,7 +196,11 @@ class KafkaSink(EpochSink):
     def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
         """Send the tuples of an epoch. Repeat without refused messages until no more are found.
 
-        Raises like `EpochSink.deliver_files` and, except for MessagesRefusedError, `deliver`.
+        Raises:
+            WaitingFileError: a file is gone, altered or cannot be read.
+            KafkaAwayError, RegistryAwayError: the cluster, or the registry of schemas, cannot be reached.
+            KafkaRefusedError, RefusedError: the cluster or the registry refuses permanently.
+            DataError: the format, or the text of a key or header, cannot represent a value.
         """
         while True:
             try:

@@ -89,7 +89,7 @@ class MQTTSource(JournalSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError as `JournalSource` does, and if the library is missing."""
+        """Raise ValueError if attributes, format, ports or region do not fit, or the library is missing."""
         super().check(context, parameters)
         require_package("MQTTSource", "paho", "mqtt", "paho-mqtt")
 

@@ -84,7 +84,12 @@ class PostgresChangeSource(SourceOperator):
         load_driver(self.parameters.url)
 
     def setup(self) -> None:
-        """Prepare without connecting. Raises ValueError as `changed_columns` does."""
+        """Prepare without connecting.
+
+        Raises:
+            ValueError: `columns` or `metadata` names an attribute that the stream does not have or one of an unfit
+                type, or the second output port does not suit `onBadTuple`.
+        """
         from streams_orchestration.operators.databases.errors import DatabaseError
 
         schema = self.context.outputs[0]

@@ -197,7 +197,10 @@ class SqlSource(SourceOperator):
             )
 
     def _begun(self, offset: Offset) -> Offset:
-        """Return the offset with the starting value, and the end of a finite run. Raise DataError as `_highest`."""
+        """Return the offset with the starting value, and the end of a finite run.
+
+        Raise DataError if one of the two cannot be stored as JSON.
+        """
         if "rows" not in offset:
             start = self.parameters.start_at
             value = None if start == "earliest" else self._highest() if start == "latest" else start
@@ -228,7 +231,10 @@ class SqlSource(SourceOperator):
             raise DataError(message) from error
 
     def _record_highest(self, until: Any) -> None:
-        """Record the largest value of the growing column, at intervals; raise DataError as `_highest` does."""
+        """Record the largest value of the growing column, at intervals.
+
+        Raises DataError if it cannot be stored as JSON.
+        """
         from streams_orchestration.operators.databases.values import value_of
 
         now = world.monotonic()

@@ -51,7 +51,7 @@ class CustomSource(SourceOperator):
         LogicProgram(context, parameters.spl, submits=True)
 
     def setup(self) -> None:
-        """Compile the logic. Raises ValueError as `check` does."""
+        """Compile the logic. Raises ValueError if it has mistakes."""
         self.logic = LogicProgram(self.context, self.parameters.spl, submits=True)
         self._steps: Iterator[float | None] | None = None
         self._outputs: list[PortOutput] = []

@@ -57,7 +57,10 @@ class Punctor(Operator):
         )
 
     def setup(self) -> None:
-        """Compile the expressions. Raises ValueError as `check` does."""
+        """Compile the expressions.
+
+        Raises ValueError if an expression, an attribute or the port for failed tuples does not fit.
+        """
         self.condition, self.assignments = self._compile(self.context, self.parameters)
         self.failure_filter = FailureFilter(self, [self.condition, *self.assignments.expressions])
 

@@ -203,7 +203,7 @@ class Worker:
 
         An owner that cannot be reached is replaced. This process is announced before an owner is chosen. An owner on a
         machine that stops answering while it runs the request is marked as silent. If this process is the owner, errors
-        of `work` are raised as they are.
+        of `work` pass unchanged.
 
         Args:
             register: the file that names the owner of the task, `.../QUERY/owners/LEVEL-PARTITION`.

@@ -224,7 +224,10 @@ def time_string(run: Any, date: str, hours: str, *rest: Any) -> int:
 
 @plain("toTimestamp", when=lambda types: len(types) == 2 and isinstance(types[1], Enumeration))
 def timestamp_of_ticks(ticks: int, resolution: str) -> int:
-    """Return the timestamp, in nanoseconds, of a number of ticks after 1970-01-01; raise RunError like `checked`."""
+    """Return the timestamp, in nanoseconds, of a number of ticks after 1970-01-01.
+
+    Raises RunError if it is outside of the years 1677 to 2262.
+    """
     return checked(ticks * _TICKS[resolution])
 
 

@@ -155,20 +155,23 @@ def _opened(run: Any, number: int) -> OpenFile:
 
 @plain("rewind", run=True)
 def rewind(run: Any, number: int) -> None:
-    """Move the position in an open file to its beginning. Raises RunError like `_opened`."""
+    """Move the position in an open file to its beginning. Raises RunError if there is no open file of this number."""
     _opened(run, number)
     seek(run, number, 0, os.SEEK_SET, 0)
 
 
 @plain("feof", run=True)
 def is_at_end(run: Any, number: int) -> bool:
-    """Return True if a read has reached the end of an open file. Raises RunError like `_opened`."""
+    """Return True if a read has reached the end of an open file.
+
+    Raises RunError if there is no open file of this number.
+    """
     return _opened(run, number).ended
 
 
 @plain("clearerr", run=True)
 def clear_end(run: Any, number: int) -> None:
-    """Reset the end-of-file indicator of an open file. Raises RunError like `_opened`."""
+    """Reset the end-of-file indicator of an open file. Raises RunError if there is no open file of this number."""
     _opened(run, number).ended = False
 
 

@@ -67,7 +67,10 @@ plain("getCPUCounterInNanoSeconds", run=True)(lambda run: run.now())
 
 @plain("createTimestamp", when=lambda types: len(types) >= 2)
 def create_timestamp(seconds: int, nanoseconds: int, _machine: int = 0) -> int:
-    """Return the timestamp of seconds and nanoseconds without the machine id. Raises RunError like `checked`."""
+    """Return the timestamp of seconds and nanoseconds without the machine id.
+
+    Raises RunError if it is outside of the years 1677 to 2262.
+    """
     return checked(seconds * _SECOND + nanoseconds)
 
 

@@ -17,7 +17,10 @@ from streams_orchestration.spl.typing import typed
 
 
 class PlaceExpressions(Expressions):
-    """A writer of expressions that assign, and of calls that change their arguments; raises like `Expressions`."""
+    """A writer of expressions that assign, and of calls that change their arguments.
+
+    Its methods raise ProgramError for what cannot be run here, and write code that may raise RunError.
+    """
 
     def effect(self, expression: typed.Expression) -> ast.expr:
         """Return the Python expression for an assignment or a submission."""

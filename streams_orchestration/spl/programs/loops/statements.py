@@ -19,7 +19,10 @@ class ReturnedError(Exception):
 
 
 class Statements(PlaceExpressions):
-    """A writer of Python statements for the statements of one program; raises like `Expressions`."""
+    """A writer of Python statements for the statements of one program.
+
+    Its methods raise ProgramError for what cannot be run here, and write code that may raise RunError.
+    """
 
     returned: tuple[str, ...] | None = None
     """The mutable parameters whose final values the generated function returns; None outside of functions."""
