@@ -88,7 +88,7 @@ def display() -> Display:
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(foreground, "POLL_SECONDS", 0.0)
     monkeypatch.setattr(following, "POLL_SECONDS", 0.0)
-    monkeypatch.setattr(following, "SENSOR_GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(api, "SENSOR_GRACE_SECONDS", 0.0)
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def test_an_autonomous_pe_needs_no_line_of_its_own_while_it_is_well():
     assert "pe-1" in shown(status(units=(unit(), unit(name="pe-1", region=None, pes=(1,), attempts=1))))
 
 
-@pytest.mark.parametrize("state", ["UNHEALTHY", "RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED", "FAILED"])
+@pytest.mark.parametrize("state", ["UNHEALTHY", "RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED"])
 def test_an_application_is_unhealthy_while_a_unit_is(state: UnitState):
     broken = status(units=(unit(state=state),), hosts=(host(state="FAILED", alive=False),))
     assert "flights  UNHEALTHY  deployed" in shown(broken)
