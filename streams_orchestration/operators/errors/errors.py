@@ -18,6 +18,10 @@ class AbortedError(DataError):
     """The logic of an operator ends its PE. A reset may help, since the logic can read the relaunch count."""
 
 
+class StateError(ValueError):
+    """A stored state is damaged, or a state contains something that cannot be stored."""
+
+
 class OutsideError(Exception):
     """The cause is outside of the application and temporary, such as an unavailable service.
 

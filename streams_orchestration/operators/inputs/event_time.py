@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.errors.errors import StateError
 from streams_orchestration.operators.errors.faults import report, reported
 from streams_orchestration.operators.event_time.clause import whole_ticks
 from streams_orchestration.operators.event_time.moments import Moments, earlier
@@ -15,7 +16,7 @@ from streams_orchestration.operators.event_time.steps import NO_WATERMARK
 from streams_orchestration.operators.event_time.times import time_type, times_and_nulls
 from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.states.rescaling import RescaleError
-from streams_orchestration.operators.states.state import State, StateError
+from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.arrow_types import type_name
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.tuples.watermarks import IDLE, Watermarks

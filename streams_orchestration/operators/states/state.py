@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from streams_orchestration.operators.errors.errors import StateError
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.incremental import Incremental
@@ -40,10 +41,6 @@ _MAGIC = b"STREAMS-STATE-1\n"
 _CHECKSUM, _LENGTH = 8, 8
 """The sizes in bytes of the checksum at the end, which is a text, and of the number that gives the header's length."""
 _KINDS: dict[str, type[Incremental]] = {kind.kind: kind for kind in (KeyedState, DictState, TupleLog, Timers)}
-
-
-class StateError(ValueError):
-    """A stored state is damaged, or a state contains something that cannot be stored."""
 
 
 class StateDump(NamedTuple):

@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.operators.errors.errors import AbortedError, DataError, RefusedError
+from streams_orchestration.operators.errors.errors import AbortedError, DataError, RefusedError, StateError
 from streams_orchestration.operators.errors.external_errors import is_outside
-from streams_orchestration.operators.states.state import StateError
 from streams_orchestration.runtime.errors.errors import explained
 from streams_orchestration.runtime.errors.operator_errors import OperatorError, OperatorFailure
 from streams_orchestration.runtime.storage.broken_disks import is_of_disk
@@ -46,7 +45,7 @@ class Failure:
         """Return the failure that `to_json` has written.
 
         Raises:
-            ValueError: the content is not that of a failure.
+            ValueError: the content does not describe a failure.
         """
         try:
             fields: dict[str, Any] = dict(json.loads(content))

@@ -15,7 +15,8 @@ from typing import Any
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.states.state import State, StateDump, StateError, dump_state, load_state
+from streams_orchestration.operators.errors.errors import StateError
+from streams_orchestration.operators.states.state import State, StateDump, dump_state, load_state
 from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.storage.store import Store, StoreError

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_orchestration.operators.errors.errors import StateError
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.operators.standard.aggregation.parameters import AggregateParameters
 from streams_orchestration.operators.states.rescaling import Sharding
-from streams_orchestration.operators.states.state import StateError
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.operators.tuples.watermarks import END, Watermark
 from streams_orchestration_tests.examples import examples

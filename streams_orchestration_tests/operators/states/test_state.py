@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_orchestration.operators.errors.errors import StateError
 from streams_orchestration.operators.states.dict_state import DictState
-from streams_orchestration.operators.states.state import StateError, dump_state, load_state
+from streams_orchestration.operators.states.state import dump_state, load_state
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False) | st.text(max_size=8),

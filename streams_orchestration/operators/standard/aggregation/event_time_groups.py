@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.errors.errors import StateError
 from streams_orchestration.operators.event_time.clause import CalendarWindow, IntervalWindow, SessionWindow
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.steps import NO_WATERMARK, Steps
@@ -24,7 +25,7 @@ from streams_orchestration.operators.standard.aggregation.parameters import Pane
 from streams_orchestration.operators.standard.aggregation.sent_results import PaneResults, SentResults
 from streams_orchestration.operators.standard.aggregation.value_measures import Measure, Reached
 from streams_orchestration.operators.states.rescaling import Route, renamed
-from streams_orchestration.operators.states.state import State, StateError
+from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.windows.calendar_grid import CalendarGrid
 from streams_orchestration.operators.windows.interval_grid import IntervalGrid
 from streams_orchestration.operators.windows.interval_panes import IntervalPanes

@@ -13,12 +13,13 @@ import pyarrow as pa
 
 from streams_orchestration.compiler.pe_program import Delivery, Direct, OperatorProgram, PeProgram
 from streams_orchestration.operators.contract.frame_operator import EVENT_TIME, FrameOperator
+from streams_orchestration.operators.errors.errors import StateError
 from streams_orchestration.operators.event_time.moments import earlier
 from streams_orchestration.operators.event_time.operator_watermark import OperatorWatermark
 from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.standard.sorting.sort_by_time import TimeOrder
-from streams_orchestration.operators.states.state import State, StateError
+from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.tuples.watermarks import END, IDLE, Watermarks

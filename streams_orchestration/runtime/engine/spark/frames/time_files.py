@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.operators.states.state import State, StateError, dump_state, load_state, plain_digest
+from streams_orchestration.operators.errors.errors import StateError
+from streams_orchestration.operators.states.state import State, dump_state, load_state, plain_digest
 from streams_orchestration.operators.storage.durable_files import write_whole
 from streams_orchestration.runtime.errors.operator_errors import OperatorError
 
