@@ -13,6 +13,7 @@ import networkx
 import pytest
 
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.orchestration.versions import STAGE_PACKAGES
 from streams_orchestration_tests.layers import INNER, LAYERS, OPERATOR_LAYERS
 from streams_orchestration_tests.sources import (
     READS_SOURCES,
@@ -112,6 +113,10 @@ def test_every_package_has_its_layer():
         inside = ROOT / package.replace(".", "/")
         modules = (path for path in inside.iterdir() if path.is_dir() or path.suffix == ".py")
         assert {path.stem for path in modules if not path.stem.startswith("__")} == set(layers)
+
+
+def test_a_change_of_any_package_up_to_the_compiler_makes_stages_out_of_date():
+    assert {*STAGE_PACKAGES} == {*LAYERS[: LAYERS.index("compiler") + 1]}
 
 
 @pytest.fixture(scope="module")

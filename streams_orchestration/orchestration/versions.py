@@ -7,20 +7,21 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import streams_orchestration.compiler
-import streams_orchestration.model
-import streams_orchestration.operators
+import streams_orchestration
+
+STAGE_PACKAGES = ("compiler", "expressions", "model", "operators", "spl")
+"""The packages with the code that computes stages."""
 
 
 @cache
 def code_version() -> str:
     """Return the package's version with a hash of the code that computes stages; a change makes stages out of date.
 
-    The version is 0 if the package is not installed.
+    The version is 0 if the package is not installed. The sources are read once in a process.
     """
     digest = hashlib.sha256()
-    for package in (streams_orchestration.model, streams_orchestration.operators, streams_orchestration.compiler):
-        for source in sorted(Path(package.__path__[0]).rglob("*.py")):
+    for package in STAGE_PACKAGES:
+        for source in sorted((Path(streams_orchestration.__path__[0]) / package).rglob("*.py")):
             digest.update(source.name.encode() + b"\0" + source.read_bytes())
     try:
         release = version("streams-orchestration")
