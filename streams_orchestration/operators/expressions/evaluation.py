@@ -109,6 +109,8 @@ def _types(schema: pa.Schema) -> Mapping[str, Type]:
 def parse_condition(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
     """Parse a Boolean expression.
 
+    While faults are gathered, a fault is reported instead of raised, and the expression is returned as it is.
+
     Raises:
         ValueError: the expression is faulty, or its value is not Boolean.
     """

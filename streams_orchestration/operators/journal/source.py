@@ -88,9 +88,11 @@ class JournalSource(SourceOperator):
     async def receive(self, intake: Intake) -> None:
         """Receive until cancelled; call `intake.receiving` once receiving works.
 
+        The method is called again after a growing pause if it returns or raises.
+
         Raises:
-            RefusedError: receiving is permanently impossible; the source fails.
-            Exception: receiving is impossible now; the method is called again after a growing pause.
+            RefusedError: receiving is permanently impossible; the source fails as well.
+            Exception: receiving is impossible now.
         """
         raise NotImplementedError
 

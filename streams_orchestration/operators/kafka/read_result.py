@@ -30,7 +30,9 @@ class ReadResult(NamedTuple):
     read: dict[Partition, tuple[int, int]]
     """Maps each partition to the first offset that was read, and the offset after the last one."""
     tuples: TupleBatch | None = None
+    """The decoded tuples; None if no message was read."""
     bad: Sequence[tuple[Any, str]] = ()
+    """The messages that could not be decoded, each with the reason."""
     newest: float | None = None
     """The time of the newest message, in seconds since 1970; None without messages."""
     ended: frozenset[Partition] = frozenset()

@@ -114,7 +114,7 @@ class PaneCells:
 
     @property
     def _divided(self) -> bool:
-        """True if a partition has several groups."""
+        """True if a partition may have several groups, since the key has attributes beside those of the partition."""
         return 0 < self.width < len(self.names)
 
     def clear(self) -> None:

@@ -193,9 +193,9 @@ class Queries:
     def _report_failure(self, pe: int, generation: int, failure: Failure) -> None:
         """Report why a PE failed, unless the unit was reset or the PE has completed meanwhile.
 
-        The failure is permanent if it comes from the data, if a file is missing that the last cut of the unit needs, or
-        if the same failure of its operator recurs. A file that a machine cannot use is a cause of its own for each
-        machine.
+        The failure is permanent if it comes from the data, or if a file is missing that the last cut of the unit needs.
+        It is also permanent if a pure operator has failed again at the same tuples, and the cause is not outside of the
+        application. A file that a machine cannot use is a cause of its own for each machine.
 
         Raises:
             UnwantedHostError: the host is no longer wanted.

@@ -241,10 +241,10 @@ class TaskRun:
                     self._calls.call(program, lambda run=operator.drain: check_nothing(run(), "drain"))
 
     def _call(self, index: int, port: int, item: Item, connection: str) -> None:
-        """Count an item from a connection, call an operator with it, and pass a window mark on to its output ports.
+        """Count an item from a connection, call an operator with it, and pass a window mark on if the operator does.
 
-        The operator is made if needed. Only watermarks need the connection's name. Outside of event time, an empty
-        batch is counted and causes no call.
+        A mark goes to the ports that preserve marks. The operator is made if needed. Only watermarks need the name of
+        the connection. Outside of event time, an empty batch is counted and causes no call.
         """
         program = self.program.operators[index]
         instance = self._instance(index)

@@ -60,7 +60,15 @@ def check_composite_clauses(invocation: Invocation, kind: str, report: Report) -
 def check_result(
     output: InvocationOutput, kind: str, made: Meaning | None, wanted: Meaning | None, report: Report
 ) -> None:
-    """Report an output stream of an invocation whose type is not the composite's, if both types are known."""
+    """Report an output stream of an invocation whose type is not the composite's, if both types are known.
+
+    Args:
+        output: the output stream.
+        kind: the name of the composite.
+        made: the stream inside the composite that leaves by this output port.
+        wanted: the stream that the invocation declares.
+        report: takes the diagnostic.
+    """
     if (
         isinstance(made, StreamName)
         and isinstance(wanted, StreamName)

@@ -302,7 +302,10 @@ class ParameterWriter:
         return {key: value for key, value in program.items() if value or key == "spl"}
 
     def _outputs(self, clauses: tuple[OutputClause, ...], scope: Scope, typed: list[Node]) -> Any:
-        """Return the entry `output`, a list for several output ports, None without clauses; report mistakes."""
+        """Return the entry `output`, a list for several output ports, None without clauses; report mistakes.
+
+        The trees of the assignments are added to `typed`.
+        """
         if not clauses:
             return None
         maps: list[dict[str, Any]] = [{} for _ in self.outputs]

@@ -179,6 +179,7 @@ class Delay(WaitingOperator):
     def _wait(self, batch: TupleBatch, timed: EventTimeInput) -> None:
         """Queue the tuples of a batch, and submit the waiting tuples that the watermarks release (EV61).
 
+        Tuples without a time are dropped, or refused as `process` says.
         Where the input becomes idle, submit the watermark that says so, or the least time of a waiting tuple.
         """
         for part, idle in between_idle(batch):

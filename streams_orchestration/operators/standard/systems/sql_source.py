@@ -319,9 +319,10 @@ class SqlSource(SourceOperator):
         return offset | {"value": None, "since": None, "rows": 0, "table": now.sign}
 
     def _count_late_rows(self, offset: Offset, after: Any) -> Offset:
-        """Count and log the rows that have appeared with a value below the position; return the offset with the count.
+        """Count and log the rows that have appeared late; return the offset with the count.
 
-        Without any, the offset is unchanged.
+        Late rows have a value after `since` and up to the position. At most `LAG_LIMIT` are counted at once, and none
+        while `rows` is 0. Without any, the offset is unchanged.
 
         Raises:
             DataError: a row has appeared there, and `onLostData` is `fail`.

@@ -118,7 +118,8 @@ def _text(value: Any) -> str:
 def read_tuple(type_: Tuple, prefix: str = "") -> Reader:
     """Return the function from a JSON object to the values of the attributes that it has.
 
-    A null counts as missing. The function raises RunError for JSON that is not an object, or that cannot be converted.
+    A null counts as missing, and so does an attribute of a type that is not read from JSON; the caller adds defaults.
+    The function raises RunError for JSON that is not an object, or that cannot be converted.
 
     Args:
         type_: the tuple type.
