@@ -150,11 +150,11 @@ def record_failure(catalog: Catalog, application: str, operator: str, error: Out
             .values(error=str(error), failures=s.c.failures + 1, failed_at=clock.now())
         )
         if error.permanent:
-            mine = select(s.c.pe).where(s.c.application == application, s.c.operator == operator).scalar_subquery()
+            pe = connection.scalar(select(s.c.pe).where(s.c.application == application, s.c.operator == operator))
             connection.execute(
                 update(p)
-                .where(p.c.application == application, p.c.id == mine)
-                .values(state="FAILED", error=str(error), permanent=True)
+                .where(p.c.application == application, p.c.id == pe)
+                .values(state="FAILED", error=str(error), permanent=True, kind=f"PE {pe}", outside=False)
             )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.runtime.catalog import tables
@@ -367,9 +367,12 @@ def test_a_directory_that_was_removed_with_what_waited_stops_the_application(loc
         path.unlink()
     (directory(local) / "_pending").rmdir()
     directory(local).rmdir()
+    with local.catalog.write() as connection:  # the PE has failed by an outside cause before
+        connection.execute(update(tables.pe).values(kind="files: host 0 on north", outside=True))
     Publisher(local.catalog, local.name).turn()
     actual = read_status(local.home, local.name)
-    assert (actual.pes[0].state, actual.pes[0].permanent) == ("FAILED", True)
+    pe = actual.pes[0]
+    assert (pe.state, pe.permanent, pe.kind, pe.outside) == ("FAILED", True, "PE 0", False)
     assert "is gone: start over with --fresh" in str(actual.sinks[0].error)
 
 
