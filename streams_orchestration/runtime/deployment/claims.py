@@ -17,6 +17,7 @@ from streams_orchestration import world
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
+from streams_orchestration.runtime.catalog.states import HostState
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes
@@ -83,7 +84,7 @@ def choose_missing(connection: Connection, home: Home, row: ApplicationRow, aske
     places = arrange(residents(rows, application, [host.id for host in missing], now, failed), machines, now)
     for host in missing:
         incarnation = world.new_id()
-        where: dict[str, Any] = {"machine": None, "space": process_space(), "pid": None, "process_started": None}
+        where: dict[str, Any] = {"machine": None, "space": process_space()}
         if machines and host.id in places.refused:
             chosen.elsewhere.append(f"host {host.id} waits: {places.refused[host.id]}")
             _wait_for_machine(connection, host, str(places.refused[host.id]))
@@ -101,11 +102,12 @@ def choose_missing(connection: Connection, home: Home, row: ApplicationRow, aske
             update(h)
             .where(h.c.application == application, h.c.id == host.id)
             .values(
-                **where, incarnation=incarnation, state="STARTING", asked_at=asked_at, launched_at=clock.now(),
-                heartbeat_at=None, error=None, start_up=None, launches=host.launches + 1, storage_error=None,
-                storage_failed_at=None,
+                **columns_before_start("STARTING", incarnation),
+                **where,
+                asked_at=asked_at,
+                launches=host.launches + 1,
             )
-        )  # fmt: skip
+        )
         connection.execute(
             update(p)
             .where(p.c.application == application, p.c.host == host.id, ~p.c.final, p.c.state != "FAILED")
@@ -175,6 +177,21 @@ def _is_claimed(start: HostStart, pid: int = 0) -> tuple[ColumnElement[bool], ..
     return (*mine, (h.c.pid.is_(None) & (h.c.state == "STARTING")) | (h.c.pid == pid))
 
 
+def columns_before_start(state: HostState, incarnation: str, error: str | None = None) -> dict[str, Any]:
+    """Return the columns of a host that is to be started: nothing of its last process is left in them.
+
+    Args:
+        state: the state of the host, `STARTING` or `WAITING`.
+        incarnation: the new incarnation, which fences off the last process.
+        error: the reason for which the host waits; None if it does not.
+    """
+    return {
+        "state": state, "incarnation": incarnation, "error": error, "launched_at": clock.now(), "pid": None,
+        "process_started": None, "heartbeat_at": None, "start_up": None, "storage_error": None,
+        "storage_failed_at": None,
+    }  # fmt: skip
+
+
 def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> None:
     """Mark a host as WAITING until a machine takes it, with the reason why none does now, and its PEs as WANTED.
 
@@ -186,10 +203,7 @@ def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> Non
     connection.execute(
         update(h)
         .where(h.c.application == host.application, h.c.id == host.id)
-        .values(
-            machine=None, space=process_space(), pid=None, process_started=None, incarnation=world.new_id(),
-            state="WAITING", launched_at=clock.now(), heartbeat_at=None, start_up=None, error=reason,
-        )
-    )  # fmt: skip
+        .values(**columns_before_start("WAITING", world.new_id(), reason), machine=None, space=process_space())
+    )
     mine = (p.c.application == host.application, p.c.host == host.id, ~p.c.final, p.c.state != "FAILED")
     connection.execute(update(p).where(*mine).values(state="WANTED", error=None, permanent=False))

@@ -16,6 +16,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.deployment.claims import columns_before_start
 from streams_orchestration.runtime.errors.errors import MachineError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.machines.placing import arrange, residents
@@ -171,10 +172,11 @@ def _place(
             update(h)
             .where(h.c.application == application, h.c.id == host)
             .values(
-                machine=machine.name, space=machine.space, incarnation=world.new_id(), pid=None,
-                process_started=None, state="STARTING", launched_at=clock.now(), heartbeat_at=None, error=None,
-                start_up=None, asked_at=None,
+                **columns_before_start("STARTING", world.new_id()),
+                machine=machine.name,
+                space=machine.space,
+                asked_at=None,
             )
-        )  # fmt: skip
+        )
     begin_again(connection, application, units)
     return [Moved(application, host, machine.name) for host, machine in places.items()]

@@ -136,6 +136,18 @@ def test_a_machine_that_comes_back_takes_what_shared_another(place: Place):
     assert misplaced(place) == []
 
 
+def test_a_host_that_is_moved_does_not_keep_the_troubles_of_its_machine(place: Place):
+    run(place, "abc")
+    lose(place, "c")
+    resets(place)
+    start(place)
+    place.set(tables.host, storage_error="it does not answer", storage_failed_at=clock.now())
+    place.registered("c")
+    HostRescheduler(place.home, "a").reschedule_hosts()
+    status = read_status(place.home, place.name)
+    assert {host.machine for host in status.hosts if host.storage_error is None} == {"c"}
+
+
 def test_a_drain_keeps_hosts_apart_by_moving_others_too(tmp_path: Path, hosts: FakeHosts):
     graph = [source("Rows", write_rows(tmp_path / "rows.parquet", 5), **APART), sink("Out", "Rows", **APART)]
     place = Place(tmp_path, hosts, compiled(graph))
