@@ -114,7 +114,7 @@ class PaneCells:
 
     @property
     def _divided(self) -> bool:
-        """True if a partition may have several groups, since the key has attributes beside those of the partition."""
+        """True if a partition may have several groups, since the key has more attributes than the partition."""
         return 0 < self.width < len(self.names)
 
     def clear(self) -> None:

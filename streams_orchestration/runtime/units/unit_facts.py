@@ -44,7 +44,7 @@ class FailureCause:
 
     cause: str
     since: float
-    """The time of the last sign of life of the PE, host or unit, in unix seconds."""
+    """The time of the last sign of life of the host, or of the look that found the PE failed, in unix seconds."""
     kind: str = ""
     """The kind of the cause, which does not depend on its text."""
     outside: bool = False
