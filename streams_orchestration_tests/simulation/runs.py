@@ -70,7 +70,7 @@ COURSE_SECONDS = 3600.0
 """Most simulated seconds in which the faults come."""
 LAST_FAULTS_SECONDS = 20.0
 """Simulated seconds after the last fault in which all faults end that have not ended by themselves."""
-COMPLETION_SECONDS = 600.0
+COMPLETION_SECONDS = 900.0
 """Most simulated seconds from the end of all faults to the end of the application."""
 HEALER_SECONDS = 1.0
 RECENT_SECONDS = 60.0

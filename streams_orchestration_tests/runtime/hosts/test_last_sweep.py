@@ -15,7 +15,8 @@ from streams_orchestration.runtime import stepping
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.hosts.host import Host
-from streams_orchestration.runtime.hosts.last_sweep import CLEAR_SECONDS, LastSweep
+from streams_orchestration.runtime.hosts.last_sweep import CLEAR_SECONDS, MIN_ATTEMPTS, LastSweep
+from streams_orchestration.runtime.hosts.unusable_files import WAITS
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.completing import clear_after_publishers, complete
 from streams_orchestration.runtime.stepping import StepError
@@ -88,6 +89,16 @@ def test_an_application_completes_although_files_are_left_after_a_while(now: lis
     assert not last(), "two attempts that take long do not end it"
     now[0] += CLEAR_SECONDS
     assert last()
+
+
+def test_a_host_may_leave_its_machine_before_the_application_completes_with_files_left(now: list[float]):
+    last = LastSweep(lambda: False)
+    for _ in range(MIN_ATTEMPTS):
+        assert not last()
+        now[0] += WAITS.longest / MIN_ATTEMPTS
+    assert not last()
+    assert last.failure is not None
+    assert last.failure.seconds >= WAITS.longest
 
 
 def test_an_application_is_not_marked_as_complete_while_its_last_sweep_is_to_be_repeated(
