@@ -44,7 +44,11 @@ class FailureCause:
 
     cause: str
     since: float
-    """The time of the last sign of life of the host, or of the look that found the PE failed, in unix seconds."""
+    """The time of the failure as far as it is known, in unix seconds.
+
+    It is the time of the last sign of life of a host, of the look that found a PE failed, or of the entry of a unit
+    into its state.
+    """
     kind: str = ""
     """The kind of the cause, which does not depend on its text."""
     outside: bool = False
