@@ -44,14 +44,16 @@ EventKind = Literal[
 ]
 
 
-def state_in_effect(wanted: str, state: ApplicationState) -> ApplicationState:
+def state_in_effect(wanted: WantedState, state: ApplicationState) -> ApplicationState:
     """Return the state of an application: stopped if it is neither complete nor wanted to run, even if its row lags.
+
+    A complete application that is partly removed is stopped, too, since its results may be gone.
 
     Args:
         wanted: the column `wanted` of its row.
         state: the column `state`.
     """
-    return state if wanted == "RUNNING" or state == "COMPLETED" else "STOPPED"
+    return state if wanted == "RUNNING" or (wanted == "STOPPED" and state == "COMPLETED") else "STOPPED"
 
 
 def visible_epoch(completed: int, shown: int | None) -> int:

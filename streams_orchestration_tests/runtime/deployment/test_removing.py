@@ -212,6 +212,22 @@ def test_a_partly_removed_application_does_not_continue(tmp_path: Path, monkeypa
     assert read_status(local.home, "app").state == "RUNNING"
 
 
+def test_a_partly_removed_application_does_not_count_as_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def interrupted(*_: object) -> None:
+        raise Interruption
+
+    local = application(tmp_path)
+    local.run()
+    with monkeypatch.context() as patch, pytest.raises(Interruption):
+        patch.setattr(removing, "delete_rows", interrupted)
+        remove(local.home, results=True)
+    assert read_status(local.home, "app").state == "STOPPED", "a run would show results that are gone"
+    with pytest.raises(NotDeployableError, match="app is partly removed"):
+        write_wanted(local.home, deployable(local.compilation), ContinueFromState())
+    remove(local.home, results=True)
+    assert rows_of(local.catalog, "app") == []
+
+
 def test_a_file_that_cannot_be_removed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     local = stopped(tmp_path)
 
