@@ -61,7 +61,8 @@ def started() -> float:
 def read(value: float, began: float) -> None:
     """Use a reading of the database's clock from now on.
 
-    A slow reading does not replace a faster one, but makes that one count as just read.
+    A slow reading does not replace a faster one that agrees with it, but makes that one count as just read. If the
+    database's clock was set meanwhile, they disagree.
 
     Args:
         value: the time that the database's clock showed, in unix seconds.
@@ -70,10 +71,14 @@ def read(value: float, began: float) -> None:
     global _reading  # noqa: PLW0603  there is one catalog in a process
     at = world.boot_time()
     seconds = at - began
-    if _reading is not None and seconds > max(SLOW_READING_SECONDS, _reading.seconds):
-        _reading = Reading(at, _reading.offset, _reading.seconds)
-    else:
-        _reading = Reading(at, value - (began + at) / 2, seconds)
+    new = Reading(at, value - (began + at) / 2, seconds)
+    if (
+        _reading is not None
+        and seconds > max(SLOW_READING_SECONDS, _reading.seconds)
+        and abs(new.offset - _reading.offset) <= (seconds + _reading.seconds) / 2
+    ):
+        new = Reading(at, _reading.offset, _reading.seconds)
+    _reading = new
 
 
 def forget_reading() -> None:

@@ -86,8 +86,16 @@ def test_a_slow_reading_is_read_again_at_once(machine: Machine):
 
 def test_a_slow_reading_does_not_replace_a_better_one(machine: Machine):
     clock.read(machine.time, clock.started())
-    clock.read(machine.time + HOUR, clock.started() - 10.0)
+    clock.read(machine.time - 1.0, clock.started() - 10.0)
     assert clock.now() == machine.time
+
+
+@pytest.mark.parametrize("apart", [HOUR, -HOUR, 6.0, -11.0])
+def test_a_slow_reading_replaces_a_better_one_that_it_contradicts(machine: Machine, apart: float):
+    clock.read(machine.time, clock.started())
+    clock.read(machine.time + apart, clock.started() - 10.0)
+    assert clock.now() == machine.time + apart + 5.0
+    assert clock.is_stale()
 
 
 @pytest.mark.usefixtures("database")
