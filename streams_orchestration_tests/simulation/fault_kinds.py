@@ -249,12 +249,12 @@ def slow(faults: Faults, _step: str) -> str | None:
 
 
 def break_down(faults: Faults, step: str) -> str | None:
-    """Break a machine for good, as long as another one is sound.
+    """Break a machine for good, as long as the other sound ones are enough for the hosts of every plan.
 
     It dies, stands still, is cut off, or cannot use a directory.
     """
     machine = faults.machines.choose()
-    if machine is None or len(faults.machines.sound) == 1:
+    if machine is None or len(faults.machines.sound) <= faults.redeploys.most_apart:
         return None
     faults.machines.broken.add(machine.name)
     way = WAYS[faults.scheduler.choices.pick("way", (1,) * len(WAYS))]

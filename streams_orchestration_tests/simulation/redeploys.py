@@ -39,6 +39,12 @@ class Redeploys:
     """The end of each redeploy and savepoint that was not killed, in words."""
     _saved: int = 0
 
+    @property
+    def most_apart(self) -> int:
+        """The machines on which every plan runs: as many as a plan has hosts that must be apart, and at least one."""
+        needs = (plan.plan.requirements for plan in self.plans)
+        return max(1, *(sum(bool(host.exlocation) for host in each) for each in needs))
+
     def redeploy(self) -> str | None:
         """Start a redeploy to any plan, or bring the last one back; return None if enough is under way."""
         choices, application = self.scheduler.choices, self.plans[0].name
