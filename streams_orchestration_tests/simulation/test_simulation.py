@@ -257,14 +257,6 @@ def test_an_application_comes_to_its_end_though_a_machine_is_broken_for_ever():
         assert any("for ever" in fault for fault in verdict["faults"]), verdict
 
 
-@pytest.mark.deep
-def test_hosts_that_must_be_apart_keep_as_many_machines():
-    case = ("--shape", "sent", "--machines", "3", "--storage", "s3", "--catalog", "sqlite", "--rate", "0.12")
-    (verdict,) = simulate(*case, "--seed", "430000499", "--faults", "400")
-    assert verdict["wrong"] == [], verdict
-    assert [fault for fault in verdict["faults"] if "for ever" in fault], "a machine was broken"
-
-
 def test_a_run_is_repeated_to_the_step_in_another_process(tmp_path: Path):
     case = ("--shape", "delivered", "--variant", "1", "--machines", "3", "--storage", "s3", "--rate", "0.12")
     (first,) = simulate(*case, "--seed", "114", "--faults", "60", "--keep", str(tmp_path / "run.json"))
