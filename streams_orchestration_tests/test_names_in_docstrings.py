@@ -17,6 +17,8 @@ NAME = re.compile(r"`(_?[a-z]+(?:_[a-z0-9]+)+)`")
 DEFINITION = re.compile(r"^ *(?:def|class) (\w+)", re.MULTILINE)
 OF_MODULE = re.compile(r"`([a-z_]+\.\w+)`")
 """A module, or a name that it defines, in a docstring of the model of consistent regions."""
+FILE = re.compile(r"`([\w/]+\.py)`")
+"""A module of the product or of its tests in a docstring, by the end of its path."""
 EXAMPLES = {
     "streams_catalog_up",
     "lhs_a",
@@ -68,6 +70,18 @@ def test_names_that_no_source_has_are_found(source: str, names: int):
 
 def test_names_in_docstrings_exist():
     assert unknown({str(path): path.read_text(encoding="utf-8") for path in modules()}) == []
+
+
+def test_modules_in_docstrings_exist():
+    files = [
+        path.as_posix() for top in (ROOT, ROOT.parent / "streams_orchestration_tests") for path in top.rglob("*.py")
+    ]
+    sources = {str(path): nodes_of(path.read_text(encoding="utf-8")) for path in modules()}
+    texts = (each for place, nodes in sources.items() for each in docstrings(place, nodes))
+    named = [(each.place, name) for each in texts for name in FILE.findall(each.text)]
+    assert len(named) > 100
+    missing = [each for each in named if not any(file.endswith(f"/{each[1]}") for file in files)]
+    assert missing == []
 
 
 def test_functions_of_the_product_that_the_model_names_are_in_the_modules_that_it_names():
