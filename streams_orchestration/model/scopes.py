@@ -123,7 +123,7 @@ class _Graph:
             return
         wanted = f"at least {least}" if most is None else f"{least}" if least == most else f"{least} to {most}"
         noun = f"{kind} port" if wanted in ("1", "at least 1") else f"{kind} ports"
-        message = f"{invocation.operator} has {wanted} {noun}, {count} given"
+        message = f"{invocation.operator} has {wanted} {noun}, but {count} {'is' if count == 1 else 'are'} given"
         self.report("SO0303", message, invocation, f"{kind}s")
 
     def check_inputs(self, invocation: Invocation, read: set[str]) -> None:

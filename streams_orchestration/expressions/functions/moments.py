@@ -216,7 +216,7 @@ _NAMES_OF_DAYS = {
 def _next_day(days: int, day: str) -> int:
     place = _NAMES_OF_DAYS.get(day.lower())
     if place is None:
-        message = f"{day!r} is not a day of the week"
+        message = f"{day!r} is not a day of the week; write it as Mon, Tuesday or SU"
         raise EvaluationError(message)
     return checked(days + 1 + (place - (days + 4)) % 7, INT)
 

@@ -173,7 +173,10 @@ def _check_csv(file: CsvFile, schema: pa.Schema, *, first_row: bool) -> None:
             raise ValueError(message)
         _check_columns(file.path, names, schema)
     elif names and len(names) != len(schema):
-        message = f"{file.path}: {len(names)} columns in line 1, the output stream has {len(schema)} attributes"
+        message = (
+            f"{file.path}: line 1 has {len(names)} columns, but the output stream has {len(schema)} attributes; give "
+            "the stream an attribute for each column"
+        )
         raise ValueError(message)
 
 

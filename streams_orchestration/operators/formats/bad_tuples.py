@@ -22,7 +22,7 @@ def check_bad_port(context: OperatorContext, on_bad_tuple: str, columns: Mapping
         ValueError: the port is missing, superfluous, or has another attribute.
     """
     if (on_bad_tuple == "stream") != (len(context.outputs) > 1):
-        message = f"onBadTuple: stream and a second output port for {what} require each other"
+        message = f"onBadTuple: stream and a second output port for {what} require each other; give both or neither"
         raise ValueError(message)
     if len(context.outputs) > 1:
         check_bad_attributes(context.outputs[1], columns)

@@ -52,10 +52,10 @@ class CsvParameters(Parameters):
             raise ValueError(message)
         form = getattr(self, "format", "csv")  # splCsv is the CSV of SPL
         if self.separator != "," and form not in ("csv", "splCsv"):
-            message = "separator is for format csv only"
+            message = "separator is for format csv only; leave it out"
             raise ValueError(message)
         if self.null_texts != NULL_TEXTS and form != "csv":
-            message = "nullTexts is for format csv only"
+            message = "nullTexts is for format csv only; leave it out"
             raise ValueError(message)
         return self
 
@@ -72,7 +72,7 @@ class CsvParameters(Parameters):
         given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
         for name, formats in suits.items():
             if name in given and own not in formats:
-                message = f"{name} is for format {' or '.join(formats)}, not for {own}"
+                message = f"{name} is for format {' or '.join(formats)}, not for {own}; leave it out"
                 raise ValueError(message)
 
     def dialect(self) -> CsvDialect:

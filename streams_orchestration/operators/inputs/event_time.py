@@ -152,7 +152,8 @@ class EventTimeInput:
         if (stored["attribute"], stored["ticks"]) != (self.role.attribute, self.role.ticks):
             message = (
                 f"its state counts time by {stored['attribute']}, with {stored['ticks']:,} ticks a second; event time "
-                f"now is {self.role.attribute}, with {self.role.ticks:,} ticks a second"
+                f"now is {self.role.attribute}, with {self.role.ticks:,} ticks a second; restore the former annotation "
+                "eventTime, or start over with --fresh"
             )
             raise StateError(message)
         self.watermark = stored["watermark"]

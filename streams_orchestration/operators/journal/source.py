@@ -132,8 +132,8 @@ class JournalSource(SourceOperator):
                 raise ValueError(message)
             if not wanted(schema.field(attribute).type):
                 message = (
-                    f"metadata: {attribute} is {type_name(schema.field(attribute).type)}; number is a bigint, "
-                    f"received a timestamp, {cls.origin} a string"
+                    f"metadata: {attribute} is {type_name(schema.field(attribute).type)}, but number needs a "
+                    f"bigint, received a timestamp, and {cls.origin} a string"
                 )
                 raise ValueError(message)
         cls.check_format(context, decoded_schema(schema, parameters.metadata), parameters)

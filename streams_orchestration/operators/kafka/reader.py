@@ -94,7 +94,7 @@ class KafkaReader:
         self._cluster.reached()
         names = list(topics) if pattern is None else sorted(name for name in known if re.fullmatch(pattern, name))
         if pattern is not None and not names:
-            message = f"no topic at {self._cluster.brokers} matches {pattern}"
+            message = f"no topic at {self._cluster.brokers} matches {pattern}; create one, or correct the pattern"
             raise KafkaRefusedError(message)
         for name in names:
             if name not in known:

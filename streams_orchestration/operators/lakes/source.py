@@ -356,7 +356,7 @@ class LakeSource(SourceOperator):
             if not fits(kind, field.type):
                 message = (
                     f"the column {field.name} of {self._table.place} is {type_name(kind)}, "
-                    f"but the attribute is {type_name(field.type)}"
+                    f"but the attribute is {type_name(field.type)}; give the attribute the type of the column"
                 )
                 raise DataError(message)
 

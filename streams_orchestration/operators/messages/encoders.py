@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def check_encodable(schema: pa.Schema, format: MessageFormat) -> None:
     """Raise ValueError if there is no attribute, or a message of the format cannot hold these attributes."""
     if not len(schema):
-        message = "suppress: no attribute is left to be written"
+        message = "suppress: no attribute is left to be written; suppress fewer"
         raise ValueError(message)
     match format:
         case "json":

@@ -41,10 +41,10 @@ def target_columns(names: Sequence[str], parameters: TargetParameters) -> dict[s
         check_attributes(parameter, named, names)
     written = {name: columns.get(name, name) for name in names if name not in suppress}
     if not written:
-        message = "suppress: no attribute is left to be written"
+        message = "suppress: no attribute is left to be written; suppress fewer"
         raise ValueError(message)
     if missing := [name for name in key if name not in written]:
-        message = f"key: {', '.join(missing)} is not written, because of suppress"
+        message = f"key: {', '.join(missing)} is not written, since suppress names it; leave it out of one of them"
         raise ValueError(message)
     targets = list(written.values())
     if twice := next((column for column in targets if targets.count(column) > 1), None):

@@ -122,7 +122,7 @@ class RemoteStorage:
                 if not PurePosixPath(file.key).name.startswith((".", "_"))
             ]
         if not files:
-            message = f"{place}: no files match"
+            message = f"{place}: no files match; check the name"
             raise ValueError(message)
         return [RemoteFile(self, each) for each in files]
 

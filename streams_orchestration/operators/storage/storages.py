@@ -25,7 +25,9 @@ def storage_of(place: str, base: Path = Path(), options: StorageOptions | None =
     """
     if not is_address(place):
         if options is not None:
-            message = "storage is for addresses such as s3://bucket/directory, not for paths of this machine"
+            message = (
+                "storage is for addresses such as s3://bucket/directory, not for paths of this machine; leave it out"
+            )
             raise ValueError(message)
         return LocalStorage(base)
     address = parse_address(place)

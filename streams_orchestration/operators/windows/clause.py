@@ -242,7 +242,7 @@ def check_clock(by: TimeSource, time_attribute: str | None, windows: Sequence[Wi
     if by != "clock":
         return
     if time_attribute is not None:
-        message = "timeAttribute cannot be combined with by: clock, which uses the time of arrival"
+        message = "timeAttribute cannot be combined with by: clock, which uses the time of arrival; leave it out"
         raise ValueError(message)
     if not any(window.goes_by_time for window in windows):
         message = "by: clock needs a window with time(...) or partitionAge(...)"
@@ -283,7 +283,9 @@ def parse_window(text: str, *, least: int = 1) -> Window:
     eviction = _policy(policies[0], text, least)
     trigger = _policy(policies[1], text) if len(policies) > 1 else eviction if tumbling else Policy("count", 1)
     if not tumbling and "punct" in (eviction.kind, trigger.kind):
-        message = f"{text!r}: punct() is for tumbling windows only"
+        message = (
+            f"{text!r}: punct() is for tumbling windows only; write count(n), delta(attribute, d) or time(seconds)"
+        )
         raise ValueError(message)
     return Window(tumbling, eviction, trigger, partitioned, partitions)
 

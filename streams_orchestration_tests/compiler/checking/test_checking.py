@@ -157,7 +157,7 @@ def test_several_wrong_parameters_are_reported_together(tmp_path: Path):
 def test_parameters_that_do_not_go_together_are_told_in_the_operator_s_words(tmp_path: Path):
     wrong = "{window: 'tumbling, count(2)', partitionBy: [s], output: {n: Count()}}"
     message = only(compiled(tmp_path, "Aggregate", wrong, outputs=OUTPUTS), "SO5003")
-    assert message == "partitionBy and a window that is 'partitioned' require each other"
+    assert message == "partitionBy and a window that is 'partitioned' require each other; give both or neither"
 
 
 def test_an_attribute_that_the_schema_does_not_have_is_named(tmp_path: Path):

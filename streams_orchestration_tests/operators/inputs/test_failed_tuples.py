@@ -262,7 +262,7 @@ graph:
 
 
 def test_the_compiler_knows_the_port():
-    with pytest.raises(ApplicationError, match="Filter has 1 to 2 output ports, 3 given"):
+    with pytest.raises(ApplicationError, match="Filter has 1 to 2 output ports, but 3 are given"):
         read(SPEC.replace("ACTION", "skip"))
     graph, _ = logical(read(SPEC.replace("ACTION", "route")))
     ports = graph.operators[1].outputs

@@ -351,7 +351,7 @@ WRONG = [
     ({"maxMessageBytes": 1 << 30}, "less than eight messages"),
     ({"journalLimit": 5}, "greater than or equal to"),
     ({"metadata": {"n": "weather"}}, "weather is not one of number, received, sender"),
-    ({"metadata": {"k": "number"}}, "number is a bigint"),
+    ({"metadata": {"k": "number"}}, "number needs a bigint"),
     ({"onBadTuple": "stream"}, "and a second output port"),
     ({"separator": ";"}, "separator is for format csv only"),
 ]

@@ -239,7 +239,7 @@ class EventTimeGroups:
         if before != now:
             message = (
                 f"its panes are in {before[0]}, with {before[1]:,} ticks a second; event time now is {now[0]}, with "
-                f"{now[1]:,}"
+                f"{now[1]:,}; restore the former annotation eventTime, or start over with --fresh"
             )
             raise StateError(message)
         self.watermark = state["watermark"]

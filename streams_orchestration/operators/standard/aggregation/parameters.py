@@ -104,14 +104,16 @@ class AggregateParameters(ExpressionParameters):
     def _go_together(self) -> AggregateParameters:
         window = aggregate_window(self.window)
         if window.partitioned != bool(self.partition_by):
-            message = "partitionBy and a window that is 'partitioned' require each other"
+            message = "partitionBy and a window that is 'partitioned' require each other; give both or neither"
             raise ValueError(message)
         if not isinstance(window, Window):
             self._suit_event_time()
             return self
         check_clock(self.by, self.time_attribute, [window])
         if self.refinement != "accumulating":
-            message = f"refinement: {self.refinement} is for windows of event time, which fire more than once"
+            message = (
+                f"refinement: {self.refinement} is for windows of event time, which fire more than once; leave it out"
+            )
             raise ValueError(message)
         if self.at_end == "drop" and self.aggregate_incomplete_windows and window.tumbling:
             message = "aggregateIncompleteWindows: true submits windows at the end, but atEnd: drop drops them"

@@ -55,10 +55,10 @@ class FormatParameters(CsvParameters, ExpressionParameters):
     @model_validator(mode="after")
     def _fits(self) -> FormatParameters:
         if not self.quote_strings and self.format != "csv":
-            message = "quoteStrings is for format csv only"
+            message = "quoteStrings is for format csv only; leave it out"
             raise ValueError(message)
         if self.types and self.format != "bin":
-            message = f"types is for format bin, not for {self.format}"
+            message = f"types is for format bin, not for {self.format}; leave it out"
             raise ValueError(message)
         return self
 

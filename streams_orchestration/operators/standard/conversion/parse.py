@@ -68,9 +68,9 @@ class ParseParameters(RowReadingParameters):
     def _fits(self) -> ParseParameters:
         message = ""
         if not self.quote_strings and self.format != "csv":
-            message = "quoteStrings is for format csv only"
+            message = "quoteStrings is for format csv only; leave it out"
         elif self.has_header_line is not None and self.format != "splCsv":
-            message = f"hasHeaderLine is for format splCsv, not for {self.format}"
+            message = f"hasHeaderLine is for format splCsv, not for {self.format}; leave it out"
         elif self.format == "block" and self.block_size is None:
             message = "format block needs blockSize"
         elif "FileName()" in self.output.values():

@@ -394,6 +394,7 @@ def _written_schema(context: OperatorContext, parameters: FileSinkParameters) ->
     left_out = {*parameters.suppress, *parameters.partition_by}
     kept = [field for field in schema if field.name not in left_out]
     if not kept:
-        message = f"{'partitionBy' if parameters.partition_by else 'suppress'}: no attribute is left to be written"
+        parameter = "partitionBy" if parameters.partition_by else "suppress"
+        message = f"{parameter}: no attribute is left to be written; name fewer"
         raise ValueError(message)
     return pa.schema(kept)

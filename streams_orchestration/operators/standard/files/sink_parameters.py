@@ -142,7 +142,7 @@ class FileSinkParameters(CsvParameters):
             )
             raise ValueError(message)
         if self.format not in ("csv", "splCsv") and not self.quote_strings:
-            message = "quoteStrings is for format csv or splCsv"
+            message = "quoteStrings is for format csv or splCsv; leave it out"
             raise ValueError(message)
         self._check_lines()
         self._check_closing()
@@ -172,7 +172,7 @@ class FileSinkParameters(CsvParameters):
             message = "hasDelayField: with partitionBy the previous tuple may be in another file"
             raise ValueError(message)
         if self.holds_files and self.partition_by:
-            message = f"closeMode: {self.close_mode} cannot be combined with partitionBy"
+            message = f"closeMode: {self.close_mode} cannot be combined with partitionBy; leave one out"
             raise ValueError(message)
         require_single_bytes(self.encoding)
 

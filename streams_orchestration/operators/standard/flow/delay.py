@@ -46,11 +46,15 @@ class DelayParameters(Parameters):
     def _go_together(self) -> DelayParameters:
         if self.by == "watermark" and self.time_attribute is not None:
             message = (
-                "timeAttribute cannot be combined with by: watermark; the annotation eventTime names the attribute"
+                "timeAttribute cannot be combined with by: watermark; leave it out, since the annotation eventTime "
+                "names the attribute"
             )
             raise ValueError(message)
         if self.by == "clock" and self.time_attribute is not None:
-            message = "timeAttribute cannot be combined with by: clock, which counts from the arrival of a tuple"
+            message = (
+                "timeAttribute cannot be combined with by: clock, which counts from the arrival of a tuple; leave it "
+                "out"
+            )
             raise ValueError(message)
         if self.by == "tuples" and self.time_attribute is None:
             message = "the parameter timeAttribute is missing; only by: watermark and by: clock do not need it"

@@ -123,7 +123,7 @@ class JoinParameters(ExpressionParameters):
             message = "equalityLHS and equalityRHS must have the same number of attributes"
             raise ValueError(message)
         if self.window is not None and self.within is not None:
-            message = "window and within exclude each other"
+            message = "window and within exclude each other; give one of them"
             raise ValueError(message)
         if self.within is not None:
             self._suit_event_time(self.within)
@@ -149,7 +149,9 @@ class JoinParameters(ExpressionParameters):
         check_clock(self.by, self.time_attribute, windows)
         for side, window, names in zip(SIDES, windows, self.partitions, strict=True):
             if window.partitioned != bool(names):
-                message = f"partitionBy{side} and a window that is 'partitioned' require each other"
+                message = (
+                    f"partitionBy{side} and a window that is 'partitioned' require each other; give both or neither"
+                )
                 raise ValueError(message)
         return self
 

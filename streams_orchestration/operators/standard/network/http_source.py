@@ -67,7 +67,7 @@ class HttpSourceParameters(JournalParameters):
             message = "journalLimit is less than eight bodies of maxBodyBytes; raise it, or lower maxBodyBytes"
             raise ValueError(message)
         if (self.certificate is None) != (self.private_key is None):
-            message = "certificate and privateKey require each other"
+            message = "certificate and privateKey require each other; give both or neither"
             raise ValueError(message)
         return self
 

@@ -66,10 +66,10 @@ class TcpSourceParameters(NetworkParameters):
     @model_validator(mode="after")
     def _go_together(self) -> TcpSourceParameters:
         if (self.format == "block") != (self.block_size is not None):
-            message = "format block and blockSize require each other"
+            message = "format block and blockSize require each other; give both or neither"
             raise ValueError(message)
         if self.by_streams and "framing" in self.model_fields_set:
-            message = f"framing is for the formats json, csv and raw, not for {self.format}"
+            message = f"framing is for the formats json, csv and raw, not for {self.format}; leave it out"
             raise ValueError(message)
         of_server = self.model_fields_set & {"connections", "connections_per_address"}
         check_port(self.name, self.port, server=self.role == "server")

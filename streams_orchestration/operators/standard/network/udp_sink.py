@@ -37,7 +37,11 @@ class UdpSinkParameters(LineSinkParameters):
     def _check_port(self) -> UdpSinkParameters:
         check_port(self.name, self.port, server=False)
         if (self.name is None) != (self.address is not None):
-            message = "the parameter address is missing" if self.name is None else "name and address exclude each other"
+            message = (
+                "the parameter address is missing"
+                if self.name is None
+                else "name and address exclude each other; give one of them"
+            )
             raise ValueError(message)
         return self
 

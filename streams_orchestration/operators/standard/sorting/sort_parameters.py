@@ -74,7 +74,7 @@ class SortParameters(ExpressionParameters):
             raise ValueError(message)
         check_clock(self.by, self.time_attribute, [window])
         if bool(self.partition_by) != window.partitioned:
-            message = "window: partitioned and partitionBy require each other"
+            message = "window: partitioned and partitionBy require each other; give both or neither"
             raise ValueError(message)
         return self
 
@@ -91,7 +91,7 @@ class SortParameters(ExpressionParameters):
 
     def _suit_panes(self, panes: PaneWindow) -> None:
         if bool(self.partition_by) != panes.partitioned:
-            message = "window: partitioned and partitionBy require each other"
+            message = "window: partitioned and partitionBy require each other; give both or neither"
             raise ValueError(message)
         for name, given, reason in (
             ("timeAttribute", self.time_attribute, "whose attribute eventTime names"),

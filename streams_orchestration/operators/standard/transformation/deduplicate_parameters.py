@@ -69,15 +69,17 @@ class DeDuplicateParameters(ExpressionParameters):
         given = [name for name in ("count", "delta", "within") if getattr(self, name) is not None]
         given += [] if self.time_out is None else ["timeOut"]
         if len(given) > 1:
-            message = f"{' and '.join(given)} exclude each other"
+            message = f"{' and '.join(given)} exclude each other; give one of them"
             raise ValueError(message)
         if self.within is None and "discard_age" in self.model_fields_set:
             message = "discardAge needs the parameter within"
             raise ValueError(message)
         if self.within is not None and "reset_on_duplicate" in self.model_fields_set:
-            message = "resetOnDuplicate cannot be combined with within, which remembers only tuples that passed"
+            message = (
+                "resetOnDuplicate cannot be combined with within, which remembers only tuples that passed; leave it out"
+            )
             raise ValueError(message)
         if (self.delta is None) != (self.delta_attribute is None):
-            message = "delta and deltaAttribute require each other"
+            message = "delta and deltaAttribute require each other; give both or neither"
             raise ValueError(message)
         return self

@@ -117,7 +117,7 @@ def test_altered_bytes_in_a_compressed_file_are_noticed(tmp_path: Path):
         (CSV, "n int, ss string", {}, r"the file has no column ss; .*s"),
         ("n,s,n\n1,a,2\n", SCHEMA, {}, "the file has 2 columns n"),
         ("", SCHEMA, {}, "the file is empty; its first line must have the column names"),
-        ("1,2,3\n", SCHEMA, {"hasHeaderLine": False}, "3 columns in line 1, the output stream has 2 attributes"),
+        ("1,2,3\n", SCHEMA, {"hasHeaderLine": False}, "line 1 has 3 columns, but the output stream has 2 attributes"),
         (CSV, SCHEMA, {"format": "line"}, "exactly one string attribute"),
         (CSV, "n int", {"format": "line"}, "exactly one string attribute"),
         (CSV, SCHEMA, {"format": "parquet"}, "not a Parquet file"),
