@@ -186,7 +186,7 @@ def test_every_decision_is_a_record_in_the_list():
     listed = re.findall(
         r"^\| (\d{4}) \| \[([^]]+)\]\(([^)]+)\) \|$", (directory / "README.md").read_text(), re.MULTILINE
     )
-    assert [name for _, _, name in listed] == sorted(path.name for path in directory.glob("[0-9]*.md"))
+    assert sorted(name for _, _, name in listed) == sorted(path.name for path in directory.glob("[0-9]*.md"))
     for number, title, name in listed:
         text = (directory / name).read_text()
         assert text.startswith(f"# {number} {title}\n"), name
