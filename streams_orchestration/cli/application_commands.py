@@ -60,14 +60,18 @@ def run(
     fresh: bool,
     available_now: bool,
 ) -> int:
-    """Compile an application, run it to its end, show the result.
+    """Compile an application, run it to its end, and show the result.
 
     Ctrl-C stops the application cleanly, and the next run continues there. A region or PE that fails is reset to its
-    last complete epoch. A complete application continues if there is more input. With --available-now each
-    source is asked once where its input ends, and the run stops when everything up to there is delivered. Windows stay
-    open, and state is kept, so a schedule can repeat this run. With --from the application begins with the state of a
-    savepoint. The start is refused if a state does not fit, unless --drop-state allows that state to be lost. Compiler
-    options that are left out keep their deployed values, unless --fresh or --from is given.
+    last complete epoch. A complete application continues if there is more input.
+
+    With --available-now each source is asked once where its input ends, and the run stops when everything up to there
+    is delivered. Windows stay open, and state is kept, so a schedule can repeat this run.
+
+    With --from the application begins with the state of a savepoint. The start is refused if a state does not fit,
+    unless --drop-state allows that state to be lost.
+
+    Compiler options that are left out keep their deployed values, unless --fresh or --from is given.
     """
     from streams_orchestration.cli import running
 
@@ -119,11 +123,14 @@ def redeploy(
 ) -> int:
     """Deploy an application again, with its deployed compiler options and the options that are given.
 
-    Units that do not change keep running. Changed units stop at their last cut and continue with the new plan:
-    state, positions and results are kept. If an operator of the new plan fails, or a unit completes no epoch in time,
-    the old plan is restored at its cut and the exit status is 1. Compiler options that are given stay until another
-    redeploy changes them. If the new plan would lose state that --drop-state does not name, nothing is changed and the
-    exit status is 1; --dry-run shows that loss.
+    Units that do not change keep running. Changed units pause at a cut and continue with the new plan: state, positions
+    and results are kept.
+
+    If the new plan would lose state that --drop-state does not name, nothing is changed and the exit status is 1;
+    --dry-run shows that loss. If an operator of the new plan fails, or a unit completes no epoch in time, the previous
+    plan is restored at its cut and the exit status is 1.
+
+    Compiler options that are given stay until another redeploy changes them.
     """
     from streams_orchestration.cli import redeploying
 
@@ -220,7 +227,8 @@ def route(application: str, sink: str) -> int:
 def watermark(application: str, sink: str, at_least: float | None, within: float | None) -> int:
     """Show up to which event time the visible outputs of a SINK are complete.
 
-    They have all tuples before that time, except late ones. The exit status is 1 if the time is not reached.
+    The outputs contain all tuples before that time, except late ones. The exit status is 1 if the time of --at-least is
+    not reached.
     """
     from streams_orchestration.cli import watermarks
 
