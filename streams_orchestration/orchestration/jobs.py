@@ -153,7 +153,7 @@ def reset_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
         name=job_name(application, "reset"),
         executor_def=dg.in_process_executor,
         tags=job_tags(application) | {PRIORITY_TAG: URGENT},
-        description=f"Reset a consistent region, or an autonomous PE, of {application} to its last cut.",
+        description=f"Reset a consistent region, or a PE in no region, of {application} to its last cut.",
     )
     def reset() -> None:
         record_op(key, keys, application)(await_unit_op(key)(claim_op(key)()))

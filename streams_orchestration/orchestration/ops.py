@@ -54,13 +54,13 @@ class DeployApplication(dg.Config):
     drop_state: list[str] = Field(
         default=[],
         description=(
-            "Operators whose state may be lost when another plan replaces the deployed one, or begins with the "
-            "state of a savepoint, as with --drop-state."
+            "Operators whose state may be lost when another plan replaces the deployed one, or when the application "
+            "begins with the state of a savepoint, as with --drop-state."
         ),
     )
     revert: bool = Field(
         default=False,
-        description="Restore the plan from before the last redeploy, as `streams redeploy --revert` does. "
+        description="Restore the previous plan, as `streams redeploy --revert` does. "
         "`drop_state` is the only other value that may be set then.",
     )
     savepoint: str = Field(

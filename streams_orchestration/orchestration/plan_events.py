@@ -52,7 +52,7 @@ def plan_event(
     """Return the deployment's materialization, with the facts that are fixed for the plan."""
     return dg.AssetMaterialization(
         keys.of(status.application, "deployment"),
-        description=f"{status.application} was put in place",
+        description=f"{status.application} was deployed with this plan",
         metadata={
             "streams/fingerprint": dg.MetadataValue.text(status.fingerprint),
             "streams/deployed_at": dg.MetadataValue.timestamp(datetime.fromtimestamp(status.deployed_at, UTC)),

@@ -36,7 +36,7 @@ class ResetUnit(dg.Config):
 
     unit: str = Field(
         default="",
-        description="`region-0` for a consistent region, `pe-3` for an autonomous PE; by default all failed units.",
+        description="`region-0` for a consistent region, `pe-3` for a PE in no region; by default all failed units.",
     )
     generation: int | None = Field(
         default=None, description="The generation that failed; nothing is done if the unit is in a later generation."
@@ -57,11 +57,11 @@ Units = dict[str, int | None]
 @functools.cache
 def claim_op(key: str) -> NamedOp:
     """Return the op that begins resets, for applications of the resource of this key."""
-    begun = dg.Out(dg.Nothing, is_required=False, description="Missing if no reset has begun.")
+    begun = dg.Out(dg.Nothing, is_required=False, description="This output is missing if no reset has begun.")
 
     @dg.op(name=op_name("claim", key), required_resource_keys={key}, out=begun)
     def begin(context: dg.OpExecutionContext, config: ResetUnit) -> Iterator[dg.Output[None]]:
-        """Begin the reset of consistent regions or autonomous PEs, unless another process has begun the reset.
+        """Begin the reset of consistent regions or of PEs in no region, unless another process has begun it.
 
         If the config names the failed generation, the op may be repeated, and it looks for the cause. If the cause is
         gone - the unit was reset and works, or its application was stopped, completed or deployed again - the steps

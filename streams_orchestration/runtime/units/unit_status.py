@@ -77,11 +77,11 @@ def phases_of(moments: Mapping[str, float]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class UnitStatus:
-    """One unit of recovery: a consistent region over its PEs (`region-0`), or one autonomous PE (`pe-3`)."""
+    """One unit of recovery: a consistent region over its PEs (`region-0`), or one PE in no region (`pe-3`)."""
 
     name: str
     region: int | None
-    """The least number of its regions; None for an autonomous PE."""
+    """The least number of its regions; None for a PE in no region."""
     state: UnitState
     generation: int
     completed_epoch: int
@@ -95,7 +95,7 @@ class UnitStatus:
     completed_at: float | None
     """The time of the last complete epoch in unix seconds; None before the first one."""
     period: float | None
-    """The seconds between drains; None for an operator-driven region and for an autonomous PE."""
+    """The seconds between drains; None for an operator-driven region and for a PE in no region."""
     current_epoch: int = 1
     """The sequence id of the current or the next drain; it also grows with every reset (B4)."""
     drain_timeout: float = 0.0
