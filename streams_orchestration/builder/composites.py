@@ -35,9 +35,8 @@ class Composite:
         for each in self._definition.inputs:
             if each.name == port:
                 return Stream(self._app, each)
-        message = (
-            f"{self._definition.name} has the input ports {', '.join(e.name or '' for e in self._definition.inputs)}"
-        )
+        ports = ", ".join(each.name or "" for each in self._definition.inputs)
+        message = f"{self._definition.name} has no input port {port}; its input ports are {ports}"
         raise KeyError(message)
 
     def outputs(self, *streams: Stream | str) -> None:

@@ -187,7 +187,8 @@ def _replace_source(document: Json, stream: str, rows: TestTuples, directory: Pa
     sources = {_names(node)[0]: node for node in document["graph"] if not node.get("inputs") and len(_names(node)) == 1}
     if stream not in sources:
         message = (
-            f"{stream} is not the stream of a source in {document['application']}; these are: {', '.join(sources)}"
+            f"{stream} is not the stream of a source in {document['application']}; the streams of its sources are "
+            f"{', '.join(sources)}"
         )
         raise ValueError(message)
     node = sources[stream]
@@ -245,7 +246,7 @@ def _mapping(stream: str, number: int, row: Any, schema: pa.Schema | None) -> Js
     if isinstance(row, Mapping):
         mapping = cast("Mapping[str, Any]", row)
         if names is not None and (unknown := [name for name in mapping if name not in names]):
-            message = f"{stream}, tuple {number}: no attribute {unknown[0]}; there are {', '.join(names)}"
+            message = f"{stream}, tuple {number}: no attribute {unknown[0]}; the attributes are {', '.join(names)}"
             raise ValueError(message)
         return dict(mapping)
     if names is None:

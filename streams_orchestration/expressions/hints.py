@@ -131,7 +131,7 @@ def type_hint(word: str) -> str:
     """Return a hint for an unknown type, as the end of the message."""
     name = word.lower()
     near = TYPES.get(name) or close_name(name, _KINDS)
-    return f"; the nearest is {near}" if near else f"; there are {', '.join(_KINDS)}"
+    return f"; the nearest is {near}" if near else f"; the types are {', '.join(_KINDS)}"
 
 
 def attribute_hint(name: str, known: Collection[str]) -> str:

@@ -184,7 +184,7 @@ def interval_constant(parts: Sequence[tuple[str, str]], offset: int) -> Constant
 
 def _amount(number: str, unit: str, offset: int) -> int:
     if unit not in _MICROS and unit not in _MONTHS:
-        message = f"{unit!r} is not a unit of an interval; there are {', '.join((*_MICROS, *_MONTHS))}"
+        message = f"{unit!r} is not a unit of an interval; the units are {', '.join((*_MICROS, *_MONTHS))}"
         raise ExpressionError(message, offset)
     try:
         value = decimal.Decimal(number)

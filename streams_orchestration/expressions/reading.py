@@ -172,5 +172,5 @@ class TokenReader:
         kind = Type(" ".join(words))
         if kind in (DAY, DAY_TIME, YEAR_MONTH):
             return kind
-        message = f"there is no type {kind}; there are {DAY}, {DAY_TIME} and {YEAR_MONTH}"
+        message = f"there is no type {kind}; write {DAY}, {DAY_TIME} or {YEAR_MONTH}"
         raise ExpressionError(message, offset)

@@ -158,7 +158,7 @@ def _check_special(invocation: Invocation, operator: str, report: Report) -> Non
     if invocation.operator == EXPORT:
         for key, choices in _OF_EXPORT.items():
             if parameters.get(key, choices[0]) not in choices:
-                message = f"the {key} is {parameters[key]!r}; there are {' and '.join(choices)}"
+                message = f"the {key} is {' or '.join(choices)}, not {parameters[key]!r}"
                 report("SO0405", message, invocation, "parameters", key, operator=operator)
     allowed = {
         IMPORT: ("subscription", "application", "streamId", "filter", "eventTime"),

@@ -81,7 +81,7 @@ STREAMS_CODES: dict[str, Code] = {
     ),
     "CDISP0796E": error(
         "There is no annotation of this name, or `eventTime` has no key of this name.",
-        "Correct the name; there are parallel, consistent, autonomous, threading, eventTime and atomic. The page on "
+        "Write parallel, consistent, autonomous, threading, eventTime or atomic. The page on "
         "event time lists the keys of eventTime, in annotations and of an Import.",
     ),
     "CDISP0797E": error(

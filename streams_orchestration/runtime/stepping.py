@@ -264,7 +264,7 @@ class SteppedApplication:
                     return
             if idle > 2 * trigger_every:
                 break
-        message = "the application does not reach its end"
+        message = "the application does not reach its end: no PE has anything to do, and its sources have not ended"
         raise StepError(message)
 
     def is_over(self) -> bool:

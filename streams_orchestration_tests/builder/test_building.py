@@ -165,7 +165,7 @@ def test_a_composite_is_used_like_an_operator():
     assert spec["composites"]["Positive"]["outputs"] == ["out"]
     assert [(node["operator"], node["inputs"]) for node in spec["graph"][1:3]] == [("Positive", ["Readings"])] * 2
     assert app.compile()
-    with pytest.raises(KeyError, match="Positive has the input ports In"):
+    with pytest.raises(KeyError, match="Positive has no input port Inn; its input ports are In"):
         positive["Inn"]
 
 
@@ -222,7 +222,7 @@ def test_expressions_are_mapped_with_the_parameters_of_a_functor():
         ([("a", 1.0), (True, 2.0)], "Readings, tuple 1: attribute sensor: a value does not fit string"),
         ([("a", 1.0), ("b",)], r"Readings, tuple 1: \('b',\) is not a row of 2 values: sensor, value"),
         ([("a", 1.0), "b"], "Readings, tuple 1: 'b' is not a row of 2 values: sensor, value"),
-        ([{"sensor": "a", "valeu": 1.0}], "Readings, tuple 0: no attribute valeu; there are sensor, value"),
+        ([{"sensor": "a", "valeu": 1.0}], "Readings, tuple 0: no attribute valeu; the attributes are sensor, value"),
         (pa.table({"sensor": ["a"], "value": ["x"]}), "Readings: attribute value: a value does not fit double"),
     ],
 )

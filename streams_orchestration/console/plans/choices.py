@@ -66,7 +66,7 @@ class Choices:
             raise ChoiceError(message)
         plain = _texts(document, "options")
         if unknown := plain.keys() - TYPES.keys():
-            message = f"there is no option {min(unknown)}; there are {', '.join(TYPES)}."
+            message = f"there is no option {min(unknown)}; the options are {', '.join(TYPES)}."
             raise ChoiceError(message)
         return cls(_texts(document, "set"), _texts(document, "width"), plain, faithful)
 

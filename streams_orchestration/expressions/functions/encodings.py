@@ -109,7 +109,7 @@ _CHARSETS = {
 
 def _charset(name: str) -> str:
     if name.upper() not in _CHARSETS:
-        message = f"there is no character set {name}; there are {', '.join(_CHARSETS)}"
+        message = f"there is no character set {name}; the character sets are {', '.join(_CHARSETS)}"
         raise EvaluationError(message)
     return _CHARSETS[name.upper()]
 

@@ -297,7 +297,7 @@ def _of_unit(signature: str) -> Callable[[Sequence[Operand]], Resolved | None]:
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
         unit = operands[0].constant if operands else None
         if unit is not None and unit[0] not in (None, *_STEPS, *_DAYS, *_MONTHS):
-            message = f"{unit[0]!r} is not a unit; there are {', '.join((*_STEPS, *_DAYS, *_MONTHS))}"
+            message = f"{unit[0]!r} is not a unit; the units are {', '.join((*_STEPS, *_DAYS, *_MONTHS))}"
             raise MisfitError(message)
         return form.resolve(operands)
 

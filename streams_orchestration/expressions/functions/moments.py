@@ -149,7 +149,7 @@ def _extracted(operands: Sequence[Operand]) -> Resolved | None:
     part, kind = _PARTS.get(str(operands[0].constant[0]).lower()), operands[1].type
     if part is None:
         parts = ", ".join(dict.fromkeys(_PARTS.values()))
-        message = f"{operands[0].constant[0]!r} is not a part of a time; there are {parts}"
+        message = f"{operands[0].constant[0]!r} is not a part of a time; the parts are {parts}"
         raise MisfitError(message)
     if kind.is_interval:
         days = kind.name.startswith("interval day") and part in ("day", "hour", "minute", "second")

@@ -201,7 +201,7 @@ class ChangeReader:
             assert self._transaction is not None
             message = (
                 f"{self._slot.table}, transaction {self._transaction.transaction} at "
-                f"{shown_lsn(self._transaction.commit)}: it no longer has the column {missing[0]}; there are "
+                f"{shown_lsn(self._transaction.commit)}: it no longer has the column {missing[0]}; its columns are "
                 f"{', '.join(relation.columns)}; leave the attribute out, or name another column with columns, and "
                 "redeploy"
             )

@@ -67,7 +67,9 @@ class TupleBatch:
                 type.
         """
         if missing := [name for name in schema.names if name not in columns]:
-            message = f"no column for the attribute {missing[0]}; there are {', '.join(map(str, columns)) or 'none'}"
+            message = (
+                f"no column for the attribute {missing[0]}; the columns are {', '.join(map(str, columns)) or 'none'}"
+            )
             raise DataError(message)
         arrays = [_as_attribute(columns[field.name], field) for field in schema]
         for array, field in zip(arrays, schema, strict=True):
@@ -307,7 +309,7 @@ class TupleBatch:
     def _field(self, name: str) -> pa.Field:
         schema = self._arrow.schema
         if schema.get_field_index(name) < 0:  # a list of all names would make reading all attributes quadratic
-            message = f"no attribute {name}; there are {', '.join(schema.names)}"
+            message = f"no attribute {name}; the attributes are {', '.join(schema.names)}"
             raise KeyError(message)
         return schema.field(name)
 

@@ -151,6 +151,6 @@ def _named(machines: Sequence[_Machine], name: str) -> _Machine:
     if found is None:
         if not machines:
             raise MachineError(_UNKNOWN.format(name=name))
-        message = f"there is no machine {name}; there are {', '.join(each.name for each in machines)}"
+        message = f"there is no machine {name}; the machines are {', '.join(each.name for each in machines)}"
         raise MachineError(message)
     return found

@@ -177,7 +177,7 @@ def _placement(config: Labelled, reader: ConstantReader, report: Report) -> dict
             name, arguments = value.function.name, value.arguments
         if name not in _PLACEMENT:
             known = ", ".join(sorted(_PLACEMENT))
-            report("CDISP0184E", f"{text_of(value)} is not a placement; there are {known}", value)
+            report("CDISP0184E", f"{text_of(value)} is not a placement; the placements are {known}", value)
         elif _PLACEMENT[name] == "flag":
             placement[name] = True
         elif name == "host" and arguments:

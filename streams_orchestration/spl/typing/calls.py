@@ -342,7 +342,7 @@ class CallTyping(Naming):
         given = ", ".join(map(str, types)) or "no arguments"
         signatures = list(dict.fromkeys(str(each) for name in found for each in name.overloads))
         known = "; ".join(signatures[:4]) + ("; ..." if len(signatures) > 4 else "")
-        self.report("CDISP0504E", f"{function} does not take ({given}); there is {known}", function)
+        self.report("CDISP0504E", f"{function} does not take ({given}); it is declared as {known}", function)
 
     # --- what may be changed
 

@@ -109,7 +109,7 @@ def generating(self: Operator, batch: TupleBatch) -> Any:
         (generating, "its `process` contains `yield` or is `async`, so it did not run"),
         (
             lambda self, batch: TupleBatch.from_columns({"k": ["a"]}, batch.schema),
-            "no column for the attribute n; there are k",
+            "no column for the attribute n; the columns are k",
         ),
     ],
 )

@@ -164,7 +164,7 @@ def test_a_value_that_does_not_fit_names_its_attribute():
 
 
 def test_an_unknown_attribute_names_the_known_ones():
-    with pytest.raises(KeyError, match="no attribute m; there are n, x, s"):
+    with pytest.raises(KeyError, match="no attribute m; the attributes are n, x, s"):
         batch([1]).column("m")
     with pytest.raises(KeyError, match="no attribute m"):
         batch([1]).writable("m")

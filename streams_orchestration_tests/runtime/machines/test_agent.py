@@ -349,5 +349,5 @@ def test_a_machine_whose_agent_has_ended_is_forgotten(place: Place):
 
 
 def test_a_machine_that_is_not_there(place: Place):
-    with pytest.raises(MachineError, match="there is no machine x; there are m"):
+    with pytest.raises(MachineError, match="there is no machine x; the machines are m"):
         set_machine_state(place.home, "x", "UP")
