@@ -21,7 +21,6 @@ from streams_orchestration_tests.vague import UNIDIOMATIC, VAGUE
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-PAGES_FOR_USERS = [page for page in PAGES if page.parent.name != "decisions"]
 VAGUE_ON_PAGES = {"CONTRIBUTING.md": 20, "diagnostics.md": 6, "functions.md": 1}
 """Map pages to their budgets of constructions that docstrings may not have. A budget may only fall."""
 ABOUT_CODE = ("architecture", "performance", "reliability", "testing")
@@ -90,7 +89,7 @@ def test_the_index_names_every_page():
     assert named == {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
 
 
-@pytest.mark.parametrize("page", PAGES_FOR_USERS, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_pages_name_the_noun_or_the_act(page: Path):
     prose = re.sub(r"^ *```.*?^ *```|`[^`]*`|\]\([^)]*\)", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     text = " ".join(prose.split())
