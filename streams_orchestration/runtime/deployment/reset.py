@@ -161,8 +161,7 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
     with catalog.read() as connection:
         row = unit_row(connection, application, unit)
         hosts = HostRow.all(connection, select(h).where(h.c.application == application))
-        overdue = row.timer == "reset" and row.deadline is not None and now >= row.deadline
-        late = overdue and generation in (None, row.generation)
+        late = row.timer == "reset" and is_late(row, now) and generation in (None, row.generation)
         mute = select(p.c.host).where(
             p.c.application == application, p.c.unit == unit, ~p.c.final, p.c.running != row.generation
         )

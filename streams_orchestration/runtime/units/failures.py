@@ -24,7 +24,7 @@ from streams_orchestration.runtime.settings.limits import (
 )
 from streams_orchestration.runtime.units.broken_disks import kind_of_end
 from streams_orchestration.runtime.units.clock_set_back import unit_changes
-from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT
+from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT, explain_timeout
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log
 from streams_orchestration.runtime.units.unit_facts import FailureCause, Health
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
@@ -197,11 +197,8 @@ def _overdue(unit: UnitStatus, now: float) -> FailureCause | None:
         return FailureCause(unit.cause or "it waits for a reset", unit.since, unit.kind, outside=lasting)
     if not is_late(unit, now):
         return None
-    reason = f"the reset was not done after the resetTimeout of {unit.reset_timeout:g} s"
-    if unit.timer == "drain":
-        epoch = unit.current_epoch
-        reason = f"epoch {epoch} was not complete after the drainTimeout of {unit.drain_timeout:g} s"
-    return FailureCause(reason, unit.since, TIMEOUT)
+    cause = explain_timeout(unit.timer, unit.current_epoch, unit.drain_timeout, unit.reset_timeout)
+    return FailureCause(cause, unit.since, TIMEOUT)
 
 
 def is_late(unit: UnitStatus | UnitRow, now: float) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from streams_orchestration.runtime.catalog.states import Timer
 from streams_orchestration.runtime.units.region_events import (
     Action,
     BegunAgain,
@@ -83,6 +84,20 @@ def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float
     return Transition(record)
 
 
+def explain_timeout(timer: Timer | None, epoch: int, drain_timeout: float, reset_timeout: float) -> str:
+    """Return the sentence that a drain took too long if that is the timer, else that a reset took too long.
+
+    Args:
+        timer: the kind of the timer that has fired or is due.
+        epoch: the epoch that is open.
+        drain_timeout: the seconds that a drain may take.
+        reset_timeout: the seconds that a reset may take.
+    """
+    if timer == "drain":
+        return f"epoch {epoch} was not complete after the drainTimeout of {drain_timeout:g} s"
+    return f"the reset was not done after the resetTimeout of {reset_timeout:g} s"
+
+
 def _healthy(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
     if record.state == "STARTED" and not record.dirty:
         return Transition(_process(settings, record, at))
@@ -94,10 +109,7 @@ def _healthy(settings: RegionSettings, record: RegionRecord, at: float) -> Trans
 def _fired(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
     if record.timer == "period":
         return _drain(settings, record, at, TriggerDrain(record.current))
-    if record.timer == "drain":
-        cause = f"epoch {record.current} was not complete after the drainTimeout of {settings.drain_timeout:g} s"
-    else:
-        cause = f"the reset was not done after the resetTimeout of {settings.reset_timeout:g} s"
+    cause = explain_timeout(record.timer, record.current, settings.drain_timeout, settings.reset_timeout)
     return _reset(settings, record.blame(settings, at, cause, TIMEOUT), at)
 
 
