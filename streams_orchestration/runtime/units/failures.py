@@ -25,6 +25,7 @@ from streams_orchestration.runtime.settings.limits import (
 from streams_orchestration.runtime.units.broken_disks import kind_of_end
 from streams_orchestration.runtime.units.clock_set_back import unit_changes
 from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT, explain_timeout
+from streams_orchestration.runtime.units.region_record import is_used_up
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log
 from streams_orchestration.runtime.units.unit_facts import FailureCause, Health
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
@@ -186,7 +187,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
         restartable=all(pe.restartable for pe in broken),
         launches=max((host.launches for host in hosts.values()), default=0),
         gone=tuple((host.id, host.launched_at) for host in gone),
-        used_up=_is_used_up(unit, cause.kind, now),
+        used_up=_is_given_up(unit, cause.kind, now),
     )  # fmt: skip
 
 
@@ -206,7 +207,7 @@ def is_late(unit: UnitStatus | UnitRow, now: float) -> bool:
     return unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline
 
 
-def _is_used_up(unit: UnitStatus, kind: str, now: float) -> bool:
+def _is_given_up(unit: UnitStatus, kind: str, now: float) -> bool:
     """Return True if no attempt or no time is left for a kind of cause.
 
     A unit that is given up stays so whatever happens to it then. Otherwise each kind has attempts of its own: False for
@@ -216,7 +217,7 @@ def _is_used_up(unit: UnitStatus, kind: str, now: float) -> bool:
         return True
     if unit.kind not in ("", kind):
         return False
-    return unit.attempts >= unit.max_attempts if unit.give_up_at is None else now >= unit.give_up_at
+    return is_used_up(unit.attempts, unit.max_attempts, unit.give_up_at, now)
 
 
 def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool) -> float:

@@ -90,6 +90,18 @@ class Tries(NamedTuple):
     """True for the count of recent resets for a `FilesKind`, which checkpoints keep for a while."""
 
 
+def is_used_up(attempts: int, max_attempts: int, give_up_at: float | None, at: float) -> bool:
+    """Return True if no reset is left for a cause: no time for one outside of the application, else no attempt (B3).
+
+    Args:
+        attempts: the resets since the last complete checkpoint.
+        max_attempts: their limit, as in `RegionRecord`.
+        give_up_at: the time at which resets for a cause outside of the application end; None for any other cause.
+        at: unix seconds.
+    """
+    return attempts >= max_attempts if give_up_at is None else at >= give_up_at
+
+
 @dataclass(frozen=True, slots=True)
 class RegionRecord:
     """A region between two events (B2). Times are in unix seconds."""
@@ -152,14 +164,9 @@ class RegionRecord:
         """The number of the current reset attempt: the resets before it since the last complete checkpoint."""
         return self.attempts - 1
 
-    @property
-    def used_up(self) -> bool:
-        """True if no attempt is left for a cause within the application; False for any other cause."""
-        return self.give_up_at is None and self.attempts >= self.max_attempts
-
     def gives_up(self, at: float) -> bool:
         """Return True if no reset may begin at this time, except a forced one (B3)."""
-        return self.used_up if self.give_up_at is None else at >= self.give_up_at
+        return is_used_up(self.attempts, self.max_attempts, self.give_up_at, at)
 
     def tried(self, kind: str, at: float, *, lately: bool = False) -> Tries:
         """Return the resets for a kind of cause, or the recent ones; without any, a new count that begins at `at`."""

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import kind_of_disk
 from streams_orchestration.runtime.units.failures import BACK_OFF, UnitFailure, find_failures
 from streams_orchestration.runtime.units.reading import read_units
-from streams_orchestration.runtime.units.region_record import Tries
+from streams_orchestration.runtime.units.region_record import RegionRecord, Tries
 from streams_orchestration.runtime.units.repeated_failures import (
     FAILURE_WINDOW_SECONDS,
     count_repeated_failure,
@@ -139,6 +139,13 @@ def test_a_unit_that_is_given_up_stays_so_when_it_fails_for_another_cause():
     failure = failed(given_up, NOW, kind="b", outside=True)
     assert failure.hopeless == "5 of 5 resets in a row failed"
     assert "--force" in failure.remedy
+
+
+@given(st.integers(0, 6), st.integers(1, 6), st.sampled_from((None, NOW - 1, NOW, NOW + 1)))
+def test_a_report_gives_a_unit_up_if_and_only_if_its_machine_does(attempts: int, limit: int, give_up_at: float | None):
+    unit = replace(UNIT, kind="a", attempts=attempts, max_attempts=limit, give_up_at=give_up_at)
+    record = RegionRecord(limit, attempts=attempts, give_up_at=give_up_at)
+    assert failed(unit, NOW, kind="a").exhausted == record.gives_up(NOW)
 
 
 def test_an_outage_of_a_minute_is_answered_within_a_minute_of_its_end_and_an_outage_of_hours_is_not_given_up():
