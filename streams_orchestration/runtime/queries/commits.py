@@ -23,6 +23,7 @@ from streams_orchestration.runtime.queries.recording import Total, batch_counts,
 from streams_orchestration.runtime.transport.connections import change_links, connect
 from streams_orchestration.runtime.units.controller import advance, note_commit
 from streams_orchestration.runtime.units.region_machine import LIMIT
+from streams_orchestration.runtime.units.region_record import FORGIVEN
 
 # made once: making a statement takes longer than running it
 _u, _p, _a, _m = tables.unit, tables.pe, tables.application, tables.pe_metrics
@@ -334,6 +335,5 @@ def _complete_batch(connection: Connection, application: str, unit: str, epoch: 
 
     Failed attempts at the epoch are forgotten with their cause.
     """
-    values = {"completed_epoch": epoch, "current_epoch": epoch + 1, "completed_at": now, "attempts": 0,
-              "cause": None, "kind": "", "give_up_at": None}  # fmt: skip
-    connection.execute(_CUT, {"of": application, "by": unit, **values})
+    cut = {"completed_epoch": epoch, "current_epoch": epoch + 1, "completed_at": now}
+    connection.execute(_CUT, {"of": application, "by": unit, **cut, **FORGIVEN})

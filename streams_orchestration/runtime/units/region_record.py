@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, RestartPolicy
 from streams_orchestration.runtime.catalog.states import RegionState, Timer
@@ -14,6 +14,10 @@ AVERAGED = 10
 LATELY_SECONDS = 600.0
 """The least seconds from the first reset after which a checkpoint ends the count of recent resets."""
 _FILES_KIND = re.compile(r"files: (?P<ends>end of )?host (?P<host>\d+) on (?P<machine>.+)", re.DOTALL)
+
+_NO_CAUSE: dict[str, Any] = {"cause": None, "kind": "", "give_up_at": None}
+FORGIVEN = {"attempts": 0, **_NO_CAUSE}
+"""The fields of a `RegionRecord` that a complete checkpoint clears. The columns of a unit's row have the same names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +219,11 @@ class RegionRecord:
             attempts: the configured number of attempts.
             at: unix seconds.
         """
-        forgiven = replace(self, attempts=0, max_attempts=attempts, tries=self.lately(at))
-        return forgiven.without_cause()
+        return replace(self, **FORGIVEN, max_attempts=attempts, tries=self.lately(at))
 
     def without_cause(self) -> RegionRecord:
         """Return the record without a cause and its time limit; the resets before still count."""
-        return replace(self, cause=None, kind="", give_up_at=None)
+        return replace(self, **_NO_CAUSE)
 
     def allow(self, settings: RegionSettings, at: float) -> RegionRecord:
         """Return the record with new attempts, new time for an outside cause, and no counted resets by kind (B3)."""

@@ -19,6 +19,8 @@ from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.stepping import StepError, publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import InstanceCache
+from streams_orchestration.runtime.units.controller import unit_row
+from streams_orchestration.runtime.units.unit_store import record_of
 from streams_orchestration_tests.runtime.applications import (
     compiled,
     expected_totals,
@@ -275,6 +277,30 @@ def test_a_pending_file_that_is_gone_is_named(local: LocalApplication):
     pending(local)[0].unlink()
     with pytest.raises(StreamsRuntimeError, match=r"operator (Out|Raw): .*_pending.* is gone: start over with --fresh"):
         publish(local.catalog, local.name)
+
+
+def test_a_batch_outside_of_regions_forgets_as_much_of_a_failure_as_a_checkpoint(tmp_path: Path):
+    graph = [source("Rows", write_rows(tmp_path / "rows.parquet", COUNT), annotations={}), sink("Out", "Rows")]
+    local = LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 5)
+    (program,) = local.programs
+    failure = {
+        "attempts": 3,
+        "max_attempts": 9,
+        "cause": "boom",
+        "kind": "a",
+        "give_up_at": 1e10,
+        "tries": [["a", 3, 1.0, False]],
+    }
+    with local.catalog.write() as connection:
+        connection.execute(tables.unit.update().values(failure))
+        before = unit_row(connection, local.name, program.unit)
+    assert before.region is None
+    local.step(program)
+    with local.catalog.read() as connection:
+        after = record_of(unit_row(connection, local.name, program.unit))
+    forgiven = record_of(before).forgive(before.configured_attempts, 0.0)
+    assert after == replace(forgiven, completed=after.completed, current=after.current)
+    assert after.completed > forgiven.completed
 
 
 def test_an_application_is_not_complete_before_all_is_published(local: LocalApplication):
