@@ -27,8 +27,7 @@ from streams_orchestration.runtime.machines.agent import Agent
 from streams_orchestration.runtime.processes import processes
 from streams_orchestration.runtime.queries import commits, views
 from streams_orchestration.runtime.queries.planner import Planner
-from streams_orchestration.runtime.redeployment import redeploying, switching
-from streams_orchestration.runtime.redeployment.state_migration import Carrier
+from streams_orchestration.runtime.redeployment import redeploying, state_migration, switching
 from streams_orchestration.runtime.savepoints import atomic_places, creating
 from streams_orchestration.runtime.sinks import delivering, publishing, retraction
 from streams_orchestration.runtime.storage.store import Store
@@ -243,7 +242,7 @@ MUTANTS: dict[str, Mutant] = {
         publishing._remove_pending_names, "sync_directory(directory)", "pass"
     ),
     "states that are carried over are not synchronised": Mutant(
-        Carrier.carry, "self._home.store.sync(self.written)", "pass"
+        state_migration.Carrier.carry, "self._home.store.sync(self.written)", "pass"
     ),
     "small states of a savepoint are not synchronised": Mutant(
         creating._described,
@@ -273,7 +272,7 @@ MUTANTS: dict[str, Mutant] = {
         start_lock._locked, "        return False\n", "        return True\n"
     ),
     "states are removed though their switch may have been made": Mutant(
-        redeploying.switch_over, "if not isinstance(error, CommitUnknownError):", "if True:"
+        state_migration.removed_on_failure, "if not isinstance(error, CommitUnknownError):", "if True:"
     ),
     "the states of a trial's cut are collected": Mutant(
         stored_states.kept_files, "return {path for paths in kept for path in paths}", "return set()"

@@ -22,7 +22,6 @@ from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import add_query_columns
 from streams_orchestration.runtime.deployment.requests import Redeploy, Revert
 from streams_orchestration.runtime.errors.errors import (
-    CommitUnknownError,
     RedeployRefusedError,
     RevertedError,
     StreamsRuntimeError,
@@ -37,6 +36,7 @@ from streams_orchestration.runtime.redeployment.state_migration import (
     CommonCut,
     StateNotWrittenError,
     read_cut,
+    removed_on_failure,
 )
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, require_incomplete, switch
 from streams_orchestration.runtime.redeployment.trial_supervision import await_trial, launch_or_revert
@@ -246,12 +246,10 @@ def carry_over(change: PlanChange) -> NewPlan:
     """
     carrier, cut = _carrier(change)
     try:
-        carried = carrier.carry(change.redeployment)
-    except BaseException as error:
-        remove_files(change.catalog.store, carrier.written)
-        if isinstance(error, StateNotWrittenError):
-            raise NotWrittenError(change.application, error) from error
-        raise
+        with removed_on_failure(change.catalog.store, carrier.written):
+            carried = carrier.carry(change.redeployment)
+    except StateNotWrittenError as error:
+        raise NotWrittenError(change.application, error) from error
     return NewPlan(change.opened.home, change.after, change.redeployment, cut, carried)
 
 
@@ -267,13 +265,8 @@ def switch_over(change: PlanChange, new: NewPlan) -> list[str]:
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         CommitUnknownError: it is unknown if the plan was replaced.
     """
-    try:
-        with change.catalog.write() as connection:
-            return switch(connection, change.programs, new, change.within)
-    except BaseException as error:
-        if not isinstance(error, CommitUnknownError):
-            remove_files(change.catalog.store, new.carried.written)
-        raise
+    with removed_on_failure(change.catalog.store, new.carried.written), change.catalog.write() as connection:
+        return switch(connection, change.programs, new, change.within)
 
 
 def await_decision(change: PlanChange, *, was_stopped: bool) -> Redeployment:

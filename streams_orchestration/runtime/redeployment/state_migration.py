@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ from streams_orchestration.operators.implementations.implementation import impor
 from streams_orchestration.operators.tuples.watermarks import END, IDLE
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
-from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import CommitUnknownError, StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.redeployment.former_channels import floors_of
 from streams_orchestration.runtime.redeployment.rescaling import (
@@ -32,6 +32,7 @@ from streams_orchestration.runtime.redeployment.rescaling import (
 )
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import Store, remove_files
 from streams_orchestration.runtime.tasks.instances import WATERMARK, operator_context
 from streams_orchestration.runtime.tasks.state_files import read_state, small_state, state_data, store_dump
 from streams_orchestration.runtime.tasks.stored_states import newest_states
@@ -64,6 +65,24 @@ def writing_states() -> Generator[None]:
         yield
     except OSError as error:
         raise StateNotWrittenError(error) from error
+
+
+@contextmanager
+def removed_on_failure(store: Store, written: Collection[str]) -> Generator[None]:
+    """Run a block that writes files and enters them into the catalog; if it fails, remove the files.
+
+    They stay if it is unknown whether the catalog names them.
+
+    Args:
+        store: the storage of the files.
+        written: the addresses of the written files; the block may add to them.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, CommitUnknownError):
+            remove_files(store, written)
+        raise
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from streams_orchestration.operators.implementations.implementation import impor
 from streams_orchestration.runtime.deployment.deployment import insert_application
 from streams_orchestration.runtime.deployment.dropping import drop_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
-from streams_orchestration.runtime.errors.errors import CommitUnknownError
 from streams_orchestration.runtime.programs.batches import StateFile
 from streams_orchestration.runtime.programs.stored_compilation import base_directory, prepare_stored
 from streams_orchestration.runtime.redeployment.state_migration import (
@@ -20,6 +19,7 @@ from streams_orchestration.runtime.redeployment.state_migration import (
     Carrier,
     CommonCut,
     StateNotWrittenError,
+    removed_on_failure,
     writing_states,
 )
 from streams_orchestration.runtime.redeployment.switching import NewPlan, begin
@@ -28,7 +28,6 @@ from streams_orchestration.runtime.savepoints.restore_checks import AcceptedRest
 from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace, reason_of
 from streams_orchestration.runtime.savepoints.shared_resources import enter_directories, go_on_reading
 from streams_orchestration.runtime.storage.directories import directories_of
-from streams_orchestration.runtime.storage.store import remove_files
 
 
 @dataclass(frozen=True)
@@ -94,6 +93,7 @@ class _Restoring:
                 read the same tuples twice.
             StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
             OperatorError, SetUpError: a state cannot be read, or an operator cannot be set up.
+            ImplementationError: the class of a source cannot be imported.
         """
         accepted, manifest, positions = self._accepted, self._manifest, self._manifest.positions
         cut = CommonCut(
@@ -110,17 +110,15 @@ class _Restoring:
         after, redeployment = accepted.after, accepted.redeployment
         plans = accepted.saved.deployment.programs, after.deployment.programs
         carrier = Carrier(self._home, base_directory(after), *plans, cut)
+        store = self._home.store
         try:
-            carried = self._own(after, carrier.carry(redeployment))
-            return self._enter(NewPlan(self._home, after, redeployment, cut, carried))
-        except BaseException as error:
-            if not isinstance(error, CommitUnknownError):
-                remove_files(self._home.store, [*carrier.written, *self._written])
-            if isinstance(error, StateNotWrittenError):
-                place = error.error.filename or self._home.root
-                reason = reason_of(place, "written", error.error, "Make room, then try again.")
-                raise SavepointError(self._not_started(reason)) from error
-            raise
+            with removed_on_failure(store, carrier.written), removed_on_failure(store, self._written):
+                carried = self._own(after, carrier.carry(redeployment))
+                return self._enter(NewPlan(self._home, after, redeployment, cut, carried))
+        except StateNotWrittenError as error:
+            place = error.error.filename or self._home.root
+            reason = reason_of(place, "written", error.error, "Make room, then try again.")
+            raise SavepointError(self._not_started(reason)) from error
 
     def _not_started(self, reason: str) -> str:
         return f"{self._opened.name} was not started from {self._manifest.title}: {reason}"

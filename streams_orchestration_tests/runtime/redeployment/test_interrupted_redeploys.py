@@ -194,7 +194,7 @@ def test_a_process_that_is_killed_in_the_middle_holds_nothing_up(
     with monkeypatch.context() as patch:
         patch.setattr(place, name, die)
         patch.setattr(draining, "release_units", lambda *_: None)
-        patch.setattr(redeploying, "remove_files", lambda *_: None)
+        patch.setattr(state_migration, "remove_files", lambda *_: None)
         with pytest.raises(KilledError):
             locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     set_rows(local, tables.unit, held_until=0.0)  # as it is after a while

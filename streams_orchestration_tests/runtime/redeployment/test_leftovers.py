@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from sqlalchemy import update
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.errors.errors import CommitUnknownError
+from streams_orchestration.runtime.redeployment.state_migration import removed_on_failure
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import sweep, unknown_pes
 from streams_orchestration.runtime.units.holding import hold_units, release_units
@@ -27,6 +30,23 @@ def written_state(local: LocalApplication, pe: int) -> Path:
     path.parent.mkdir(parents=True)
     path.touch()
     return path
+
+
+@pytest.mark.parametrize(
+    ("error", "stays"),
+    [(None, True), (KeyboardInterrupt(), False), (CommitUnknownError("catalog.db", "the server is gone"), True)],
+    ids=["no error", "an interruption", "an unknown commit"],
+)
+def test_files_of_a_block_that_fails_are_removed_unless_the_catalog_may_name_them(
+    tmp_path: Path, error: BaseException | None, stays: bool
+):
+    store, written = Home(tmp_path).store, list[str]()
+    with nullcontext() if error is None else pytest.raises(type(error)), removed_on_failure(store, written):
+        written.append("a.state")
+        store.write("a.state", b"state")
+        if error is not None:
+            raise error
+    assert (tmp_path / "a.state").exists() == stays
 
 
 def test_states_for_a_plan_that_never_came_are_removed_unless_a_redeploy_is_under_way(local: LocalApplication):

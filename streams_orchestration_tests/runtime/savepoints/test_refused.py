@@ -17,6 +17,7 @@ import pytest
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.redeployment import state_migration
 from streams_orchestration.runtime.redeployment.deployed_plan import DropStateError
 from streams_orchestration.runtime.savepoints import restoring
 from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint, list_savepoints, local_place
@@ -262,7 +263,7 @@ def test_a_killed_restore_may_be_repeated(
         raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr(restoring, "remove_files", lambda *_: None)
+        patch.setattr(state_migration, "remove_files", lambda *_: None)
         patch.setattr(restoring, "insert_application", killed)
         with pytest.raises(KilledError):
             restore(home, deployable(plan), own)
