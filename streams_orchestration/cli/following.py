@@ -33,7 +33,7 @@ class ResetsExhaustedError(api.StreamsRuntimeError):
 
     def __init__(self, failure: api.UnitFailure) -> None:
         super().__init__(
-            f"{failure.application}: {failure.reason}{failure.log_hint}. "
+            f"{failure.application}: {failure.explanation}. "
             f"{failure.unit} is not reset: {failure.hopeless}. "
             f"{'Fix the cause' if failure.lost is None else api.LOST_REMEDY}, "
             "and run it again; it continues from its last commit."
@@ -120,7 +120,7 @@ class Follower:
         for failure in decisions.met:
             known = self._reasons.get(failure.unit) == failure.reason
             waits = f". It is reset in {failure.due_at - now:.0f} s" if failure.due_at - now >= SAID_SECONDS else ""
-            what = " as before" if known else f": {failure.reason}{failure.log_hint}"
+            what = " as before" if known else f": {failure.explanation}"
             self.say(f"{failure.unit} failed{what}{waits}")
             self._reasons[failure.unit] = failure.reason
         for failure in (request.failure for request in decisions.resets):

@@ -228,7 +228,7 @@ def _failure_lines(failed: Sequence[api.UnitFailure]) -> Iterator[Text]:
     alike: dict[tuple[str, str], list[api.UnitFailure]] = {}
     for failure in failed:
         remedy = failure.remedy.replace(f" --unit {failure.unit}", "")  # it resets all failed units
-        alike.setdefault((f"{failure.reason.rstrip('.')}{failure.log_hint}", remedy), []).append(failure)
+        alike.setdefault((failure.explanation, remedy), []).append(failure)
     for (reason, remedy), group in alike.items():
         if len(group) == 1:
             yield Text(f"{group[0].unit}: {reason}. {group[0].remedy}", "red")

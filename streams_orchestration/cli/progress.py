@@ -97,8 +97,9 @@ def progress_table(
         )
     failed: dict[str, list[str]] = {}
     for pe in status.pes:
-        if pe.error and pe.unit not in reported and not any(_message(pe) in line for line in elsewhere):
-            failed.setdefault(_message(pe), []).append(str(pe.id))
+        error = _first_line(pe.error)
+        if error and pe.unit not in reported and not any(error in line for line in elsewhere):
+            failed.setdefault(error, []).append(str(pe.id))
     errors = [
         Text(f"{'PE' if len(pes) == 1 else 'PEs'} {short_list(pes)}: {message}", "red")
         for message, pes in failed.items()
@@ -168,11 +169,6 @@ def styled_state(state: str) -> Text:
 def _rows(pe: api.PeStatus) -> int:
     # the PE of a source reads nothing from other PEs, the PE of a sink writes nothing for them
     return max(pe.rows_in, pe.rows_out)
-
-
-def _message(pe: api.PeStatus) -> str:
-    """Return the first line of a PE's error, without the PE's name if it begins with that."""
-    return _first_line(pe.error).removeprefix(f"PE {pe.id}: ").removeprefix(f"PE {pe.id}, ")
 
 
 def _first_line(error: str | None) -> str:

@@ -87,7 +87,7 @@ def evaluate_checks(
         if unit.lost is not None and unit.state != "COMPLETED"
     )
     left = tuple(
-        f"{each.unit}: {each.reason}. {each.remedy}" for each in api.find_failures(status, now) if each.exhausted
+        f"{each.unit}: {each.explanation}. {each.remedy}" for each in api.find_failures(status, now) if each.exhausted
     )
     looping = tuple(
         f"{unit.name} was {recent}"

@@ -275,7 +275,7 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
             api.reset_unit(home, application, request.failure.unit, generation=request.failure.generation, force=False)
         if decisions.exhausted or time.monotonic() > until:
             cancel_and_read_status(home, application, STOP_TIMEOUT_SECONDS)
-            reasons = [f"{each.unit}: {each.reason}" for each in decisions.exhausted]
+            reasons = [f"{each.unit}: {each.explanation}" for each in decisions.exhausted]
             late = f"it did not process all available input within {timeout:g} s"
             message = f"{application} was stopped: {'; '.join(reasons) or late}. The next run continues from there."
             raise dg.Failure(description=message, allow_retries=False)

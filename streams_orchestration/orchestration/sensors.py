@@ -245,8 +245,8 @@ class _Tick:
         seen = decide_actions(status, now, before, api.read_machines(self.catalog.home))
         if seen.memory.remark != before.remark:
             for failure in seen.exhausted:
-                said = f"{failure.reason}{failure.log_hint}"
-                self.context.log.error("%s: %s. %s", failure.unit, said, in_dagster(failure.remedy, application))
+                remedy = in_dagster(failure.remedy, application)
+                self.context.log.error("%s: %s. %s", failure.unit, failure.explanation, remedy)
             if seen.exhausted:
                 api.report_lineage_failure(self.catalog, application)
         all_checked = False
@@ -272,7 +272,7 @@ class _Tick:
         except api.StreamsRuntimeError as error:
             self.context.log.warning("%s: %s; the requested run resets it", name, error)
         else:
-            self.context.log.info("%s: %s; its reset has begun, generation %d", name, failure.reason, generation)
+            self.context.log.info("%s: %s; its reset has begun, generation %d", name, failure.explanation, generation)
 
     def stop_orphans(self, application: str) -> None:
         """Stop the processes of the application's hosts that are no longer wanted, and log them, or the error."""

@@ -178,7 +178,7 @@ def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...
     The text is empty if the application runs, and no unit waits or is being reset.
     """
     if exhausted:
-        return " ".join(f"{failure.unit}: {failure.reason}. {failure.remedy}" for failure in exhausted)[:600]
+        return " ".join(f"{failure.unit}: {failure.explanation}. {failure.remedy}" for failure in exhausted)[:600]
     if status.state != "RUNNING":
         return f"{status.application} is {status.state}"
     states = {unit.name: status.state_of_unit(unit) for unit in status.units}

@@ -112,7 +112,7 @@ class LocalQuery(ScratchQuery):
         """Return the failure with which the process ended by itself."""
         if self.active:
             return None
-        return self._scratch.failure or Failure(f"PE {self.pe}: its process has ended")
+        return self._scratch.failure or Failure("its process has ended")
 
     def stop(self) -> None:
         """Tell it to end, and wait a little: who is paused ends later."""

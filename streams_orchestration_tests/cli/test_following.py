@@ -257,7 +257,7 @@ def test_following_gives_up_when_no_attempt_is_left_and_names_the_way_on():
 
 
 def test_says_when_the_same_data_would_fail_again():
-    world = World([status(pes=(pe(0, state="FAILED", error="no number (log: /logs/pe-0.log)", permanent=True), pe(1)))])
+    world = World([status(pes=(pe(0, state="FAILED", error="no number", permanent=True), pe(1)))])
     with pytest.raises(ResetsExhaustedError) as raised:
         world.follower().follow()
     assert "a reset would meet the same error again" in str(raised.value)

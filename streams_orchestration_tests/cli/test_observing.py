@@ -186,14 +186,14 @@ def test_a_lost_cut_is_said_once_with_its_remedy():
 
 
 def test_a_pe_is_named_once():
-    failed = status(pes=(pe(0, state="FAILED", error="PE 0, batch 7: boom"), pe(1)))
+    failed = status(pes=(pe(0, state="FAILED", error="batch 7: boom"), pe(1)))
     assert "PE 0: batch 7: boom" in rendered(progress_table(failed, {}, NOW), colour=False, width=1000)
     shown = rendered(details(failed, NOW, metrics()), colour=False, width=1000)
     assert shown.count("boom") == 1, "below, with what to do"
 
 
 def test_the_first_line_names_what_has_failed():
-    failed = status(pes=(pe(0, state="FAILED", error="PE 0, batch 7: boom"), pe(1)))
+    failed = status(pes=(pe(0, state="FAILED", error="batch 7: boom"), pe(1)))
     for shown, expected in (
         (failed, "flights  UNHEALTHY, region-0 failed  deployed"),
         (status(), "flights  RUNNING  dep"),

@@ -153,7 +153,7 @@ class SimulatedQuery(ScratchQuery):
         """Return why it ended by itself."""
         if self.active:
             return None
-        return self._scratch.failure or Failure(f"PE {self.pe}: its process has ended")
+        return self._scratch.failure or Failure("its process has ended")
 
     def stop(self) -> None:
         """Have it end behind its batch; a process that is stopped by a signal ends later."""

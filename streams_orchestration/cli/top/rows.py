@@ -204,7 +204,7 @@ def _by_pe(metrics: api.ApplicationMetrics) -> dict[int, _Measured]:
 
 
 def _problem(failure: api.UnitFailure | None) -> str:
-    return "" if failure is None else f"{failure.reason.rstrip('.')}. {failure.remedy}"
+    return "" if failure is None else f"{failure.explanation}. {failure.remedy}"
 
 
 def _pe(

@@ -11,7 +11,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, WaitingForMachineError
-from streams_orchestration.runtime.units.failures import FailedAgainError, find_failures
+from streams_orchestration.runtime.units.failures import FailedAgainError, explain_pe_failure, find_failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration.runtime.units.watch import observe
@@ -119,7 +119,8 @@ def _require_working(status: UnitsStatus) -> None:
     taken_up = {unit.name for unit in status.units if unit.asked}
     for pe in status.pes:
         if pe.state == "FAILED" and pe.unit not in taken_up:
-            raise HostLaunchError(pe.error or f"PE {pe.id} failed (log: {pe.log_place})")
+            message = f"{explain_pe_failure(pe.id, pe.error)} (log: {pe.log_place})"
+            raise HostLaunchError(message)
 
 
 def require_machines(status: UnitsStatus) -> None:

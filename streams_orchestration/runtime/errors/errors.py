@@ -250,6 +250,17 @@ class HostLaunchError(StreamsRuntimeError):
     """A host process could not be started, or did not come up."""
 
 
+class HostStartError(HostLaunchError):
+    """The process of a host could not be started, or ended at once."""
+
+    def __init__(self, host: int, application: str, reason: str, log: str | None = None) -> None:
+        self.reason = reason
+        """The message without the host and its log, for the row of the host in the catalog: a clause without a subject.
+        """
+        place = "" if log is None else f" (log: {log})"
+        super().__init__(f"host {host} of {application} {reason}{place}")
+
+
 class MachineError(StreamsRuntimeError):
     """A machine cannot be registered, drained or removed, its hosts cannot be moved, or its agent does not answer."""
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from streams_orchestration.runtime.engine.spark.java import java_program, require_java
 from streams_orchestration.runtime.engine.spark.session_settings import ONE_THREAD
-from streams_orchestration.runtime.errors.errors import HostLaunchError
+from streams_orchestration.runtime.errors.errors import HostStartError
 from streams_orchestration.runtime.processes.open_files import require_open_files
 from streams_orchestration.runtime.processes.processes import ProcessIdentity, identify, place_for_others
 from streams_orchestration.runtime.settings.settings import EngineSettings
@@ -75,12 +75,11 @@ class LocalLauncher:
                     env=host_environment(start.home, start.base),
                 )
         except OSError as error:
-            message = f"host {start.host} of {start.application} could not be started: {error}"
-            raise HostLaunchError(message) from error
+            reason = f"could not be started: {error}"
+            raise HostStartError(start.host, start.application, reason) from error
         process = identify(child.pid)
         if process is None:
-            message = f"host {start.host} of {start.application} ended at once (log: {place_for_others(log)})"
-            raise HostLaunchError(message)
+            raise HostStartError(start.host, start.application, "ended at once", place_for_others(log))
         return process
 
 

@@ -170,7 +170,7 @@ class Queries:
             self._report_running(row.id, row.generation)
         if (failure := query.failure()) is None:
             return runs
-        log.error("%s", failure.message)
+        log.error("PE %s: %s", row.id, failure)
         self._report_failure(row.id, row.generation, failure)
         self._failed.add(row.id)
         return True
@@ -207,7 +207,7 @@ class Queries:
         with self._catalog.write_unit(self._application, unit) as connection:
             values: dict[str, Any] = {
                 "state": "FAILED",
-                "error": failure.message,
+                "error": str(failure),
                 "permanent": failure.nature == "data" or bool(lost),
                 "kind": f"PE {pe}",
                 "outside": failure.outside,
@@ -219,7 +219,7 @@ class Queries:
                 again = count_repeated_failure(before, failure.operator, clock.now())
                 values["kind"] = failure.operator.kind
                 values["failures"] = again.row()
-                values["error"] = again.describe(failure.message)
+                values["error"] = again.describe(str(failure))
                 values["permanent"] |= again.hopeless and not failure.outside
             machine = connection.scalar(_MACHINE, {"of": self._application, "host": host})
             if machine is not None and failure.nature == "disk":

@@ -105,7 +105,7 @@ def _failure(connection: Connection, home: Home, application: str, now: float) -
     """Describe the units that are no longer reset, with reasons; return None while all run or are being reset."""
     status = units_status(connection, home, application)
     lost = [each for each in find_failures(status, now) if each.exhausted]
-    return " ".join(f"{each.unit}: {each.reason}{each.log_hint}. {each.remedy}" for each in lost) or None
+    return " ".join(f"{each.unit}: {each.explanation}. {each.remedy}" for each in lost) or None
 
 
 def rows_since(view: View, names: Iterable[str]) -> dict[str, int]:

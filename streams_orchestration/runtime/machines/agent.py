@@ -24,6 +24,7 @@ from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow, 
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import (
     HostLaunchError,
+    HostStartError,
     JavaError,
     MachineError,
     OtherVersionError,
@@ -277,7 +278,7 @@ class Agent:
             process = self._launcher.launch(start)
         except (HostLaunchError, JavaError) as error:
             log.error("%s", error)
-            self._report(host, str(error))
+            self._report(host, f"it {error.reason}" if isinstance(error, HostStartError) else str(error))
             return
         mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)
         values = {"incarnation": incarnation, "pid": process.pid, "process_started": process.started}

@@ -26,19 +26,22 @@ class Failure:
     """The reason why a task or a query failed."""
 
     message: str
+    """The cause in words, without the PE, the batch and the log: whoever shows the failure knows the PE and its log."""
     nature: Nature = "unknown"
     operator: OperatorFailure | None = None
     """The exception of an operator that is the cause; None if the cause is not an exception of an operator."""
+    batch: int | None = None
+    """The number of the batch that failed; None if the query failed outside of a batch."""
 
     def __post_init__(self) -> None:
         """Hide secrets, since the message goes into the catalog and the logs."""
         object.__setattr__(self, "message", masked(self.message))
 
     @classmethod
-    def of(cls, error: Exception) -> Failure:
-        """Return the failure for an exception, with the nature of its cause."""
+    def of(cls, error: Exception, batch: int | None = None) -> Failure:
+        """Return the failure for an exception in a batch, if it was in one, with the nature of its cause."""
         operator = error.failure if isinstance(error, OperatorError) else None
-        return cls(explained(error), _nature(error), operator)
+        return cls(explained(error), _nature(error), operator, batch)
 
     @classmethod
     def from_json(cls, content: bytes) -> Failure:
@@ -60,6 +63,9 @@ class Failure:
     def to_json(self) -> str:
         """Return the failure as one JSON value."""
         return json.dumps(asdict(self))
+
+    def __str__(self) -> str:
+        return self.message if self.batch is None else f"batch {self.batch}: {self.message}"
 
     @property
     def outside(self) -> bool:

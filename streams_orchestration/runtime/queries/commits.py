@@ -113,7 +113,7 @@ def commit_batch(
     try:
         catalog.store.sync_names(_written(plan, results))
     except OSError as error:
-        message = f"PE {pe}, batch {plan.batch}: {explained(error)}"
+        message = f"batch {plan.batch}: {explained(error)}"
         raise StreamsRuntimeError(message) from error
     changed = any(result.links for result in results)
     with catalog.write() if changed else catalog.write_unit(application, program.unit) as connection:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from streams_orchestration import world
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
@@ -23,7 +24,6 @@ from streams_orchestration.runtime.errors.errors import (
     StreamsRuntimeError,
 )
 from streams_orchestration.runtime.logs.logs import open_pe_logger
-from streams_orchestration.runtime.processes.processes import place_for_others
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.programs.failure import Failure
@@ -243,9 +243,11 @@ class Planner:
             StreamsRuntimeError: a task failed, or the commit was refused; the scratch directory has the reason.
         """
         launched = self.scratch.launched
-        failed = next((result.failure for result in results if result.failure is not None), None)
+        failed = _failure_of(launched.program, plan, results)
+        if failed is not None:
+            self._give_up(failed)
+            raise StreamsRuntimeError(str(failed))
         try:
-            _require_success(launched, plan, results, failed)
             began = world.monotonic()
             commit_batch(self._catalog, launched.program, plan, results, took, commit_before=self.commit_seconds)
             self.commit_seconds = world.monotonic() - began
@@ -255,10 +257,14 @@ class Planner:
             if isinstance(error, StaleGenerationError) and self._view() is None:
                 _log_of(launched).info("%s", error)
                 return False
-            _log_of(launched).error("%s", error)
-            self.scratch.fail(Failure.of(error) if failed is None else replace(failed, message=str(error)))
+            self._give_up(Failure.of(error))
             raise
         return True
+
+    def _give_up(self, failure: Failure) -> None:
+        """Log why a batch was not committed, and record it for the host."""
+        _log_of(self.scratch.launched).error("%s", failure)
+        self.scratch.fail(failure)
 
     def _source_pause(self, plan: BatchPlan, results: Sequence[TaskResult]) -> float:
         """Return the seconds until the first source may have tuples, as it reports them; 0.0 without sources.
@@ -283,18 +289,12 @@ def _log_of(launched: Launched) -> logging.Logger:
     return open_pe_logger(launched.directories.log, launched.directories.log_size)
 
 
-def _require_success(
-    launched: Launched, plan: BatchPlan, results: Sequence[TaskResult], failed: Failure | None
-) -> None:
-    """Raise StreamsRuntimeError if a task of a batch failed or has no result."""
-    program = launched.program
-    fault = None if failed is None else failed.message
-    if fault is None and len(results) != len(program.tasks):
-        fault = f"only {len(results)} of {len(program.tasks)} tasks returned a result"
-    if fault is not None:
-        place = place_for_others(launched.directories.log)
-        message = f"PE {program.pe}, batch {plan.batch}: {fault} (log: {place})"
-        raise StreamsRuntimeError(message)
+def _failure_of(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult]) -> Failure | None:
+    """Return the failure of the first failed task of a batch, or that a task has no result; None without either."""
+    failed = next((result.failure for result in results if result.failure is not None), None)
+    if failed is None and len(results) != len(program.tasks):
+        return Failure(f"only {len(results)} of {len(program.tasks)} tasks returned a result", batch=plan.batch)
+    return failed
 
 
 def _note(plan: BatchPlan, results: Sequence[TaskResult], log: logging.Logger) -> None:

@@ -157,7 +157,7 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
     if status.state in ("RUNNING", "WAITING") and hopeless:
         message = (
             f"{application}: no savepoint can be taken, since {hopeless[0].unit} has failed and is no longer reset: "
-            f"{hopeless[0].reason}. Fix the cause and reset it: streams reset {application} --force"
+            f"{hopeless[0].explanation}. Fix the cause and reset it: streams reset {application} --force"
         )
         raise SavepointError(message)
     stopped = status.state == "STOPPED"

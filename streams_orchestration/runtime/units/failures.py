@@ -79,10 +79,10 @@ class UnitFailure:
     """The reason why a host of the unit stays on a machine whose files it cannot use, with the remedy; None without."""
 
     @property
-    def log_hint(self) -> str:
-        """The place of the log in brackets after a space; empty if the reason names it already."""
+    def explanation(self) -> str:
+        """The reason with the place of the log, without a full stop."""
         place = place_of_log(self.log, self.machine, here=self.here)
-        return "" if str(self.log) in self.reason else f" (log: {place})"
+        return f"{self.reason.rstrip('.')} (log: {place})"
 
     @property
     def exhausted(self) -> bool:
@@ -126,7 +126,7 @@ class FailedAgainError(HostLaunchError):
     """A unit has failed, a command waits for it, and nobody has reset it for a while."""
 
     def __init__(self, failure: UnitFailure) -> None:
-        super().__init__(f"{failure.unit} of {failure.application} needs a reset: {failure.reason}{failure.log_hint}")
+        super().__init__(f"{failure.unit} of {failure.application} needs a reset: {failure.explanation}")
         self.failure = failure
 
 
@@ -315,9 +315,8 @@ def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
 
 
 def explain_pe_failure(pe: int, error: str | None) -> str:
-    """Return the sentence that a PE has failed, with its cause; a cause that begins with the PE's name loses it."""
-    cause = (error or "").removeprefix(f"PE {pe}, ").removeprefix(f"PE {pe}: ")
-    return f"PE {pe} failed: {cause}"
+    """Return the sentence that a PE has failed, with its error if that is known."""
+    return f"PE {pe} failed: {error}" if error else f"PE {pe} failed"
 
 
 def explain_host_failure(host: HostStatus, now: float) -> str | None:

@@ -52,7 +52,7 @@ def start_again(running: Running) -> None:
 
 
 def fail_for_good(running: Running) -> None:
-    error = "PE 0: operator Rows: the file has no column k, password=sesame"
+    error = "operator Rows: the file has no column k, password=sesame"
     with running.catalog.write() as connection:
         connection.execute(
             update(tables.pe).where(tables.pe.c.id == 0).values(state="FAILED", error=error, permanent=True)
@@ -157,7 +157,7 @@ def test_a_unit_that_is_reset_is_unhealthy_meanwhile(running: Running, sent: Sen
     mine.send_due()
     running.work()
     mine.send_due()
-    running.set(tables.pe, state="FAILED", error="PE 0: away")
+    running.set(tables.pe, state="FAILED", error="away")
     observe(running.catalog, running.name)
     mine.send_due()
     assert sent.names == ["START", "RUNNING", "RUNNING"]

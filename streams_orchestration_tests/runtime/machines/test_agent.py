@@ -19,7 +19,7 @@ from streams_orchestration.runtime.catalog.rows import MachineRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.errors.errors import HostLaunchError, MachineError
+from streams_orchestration.runtime.errors.errors import HostLaunchError, HostStartError, MachineError
 from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.machines import agent as agents
@@ -34,6 +34,8 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes.processes import ProcessIdentity, process_space
 from streams_orchestration.runtime.settings.limits import LEASE_SECONDS
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.failures import find_failures
+from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration_tests.runtime.applications import compiled, node, source, totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
 from streams_orchestration_tests.runtime.running import FakeHosts
@@ -141,15 +143,26 @@ def test_an_agent_reports_a_host_that_has_ended(place: Place):
     assert (place.host.state, place.host.error) == ("FAILED", "its process 101 on m has ended")
 
 
-def test_an_agent_reports_a_host_that_cannot_be_started(place: Place, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (HostLaunchError("no room"), "no room"),
+        (HostStartError(0, "app", "ended at once", "/logs/host-0.log on m"), "it ended at once"),
+    ],
+    ids=["no room", "it ended"],
+)
+def test_an_agent_reports_a_host_that_cannot_be_started(
+    place: Place, monkeypatch: pytest.MonkeyPatch, error: HostLaunchError, reason: str
+):
     def refuse(_start: object) -> None:
-        message = "no room"
-        raise HostLaunchError(message)
+        raise error
 
     monkeypatch.setattr(place.hosts, "launch", refuse)
     control.launch_hosts(place.catalog, place.name)
     place.agents["m"].turn()
-    assert (place.host.state, place.host.error) == ("FAILED", "no room")
+    assert (place.host.state, place.host.error) == ("FAILED", reason)
+    (failure,) = find_failures(read_units(place.catalog, place.name), time.time())
+    assert failure.explanation == f"host 0 failed: {reason} (log: {place.home.host_log(place.name, 0)})"
 
 
 def test_another_agent_of_the_same_name_is_refused(place: Place):

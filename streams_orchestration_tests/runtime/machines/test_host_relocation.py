@@ -24,7 +24,7 @@ from streams_orchestration_tests.runtime.running import FakeHosts
 
 pytestmark = pytest.mark.usefixtures("database")
 
-ERROR = "PE 1, batch 4: /data/app/streams/pe-1 could not be written or read: Input/output error"
+ERROR = "batch 4: /data/app/streams/pe-1 could not be written or read: Input/output error"
 ANY_MACHINE: dict[str, Any] = {"machine": None, "tags": [], "exlocation": [], "isolated": False}
 
 

@@ -135,7 +135,8 @@ def test_the_status_names_the_machine_of_a_log(place: Place):
     assert status.pes[1].log_place == f"{there}/pe-1.log on north"
     place.set(tables.host, state="FAILED", error="boom")
     failed = find_failures(read_status(place.home, place.name), clock.now())
-    assert {failure.log_hint for failure in failed} == {f" (log: {there}/host-0.log on north)"}
+    explained = f"host 0 failed: boom (log: {there}/host-0.log on north)"
+    assert {failure.explanation for failure in failed} == {explained}
 
 
 def test_a_message_of_a_host_names_its_machine(monkeypatch: pytest.MonkeyPatch):

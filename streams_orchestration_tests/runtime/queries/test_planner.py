@@ -10,9 +10,10 @@ from sqlalchemy import event, func, select
 
 from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.queries import planner
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.runtime.applications import compiled, node, sink, totals, write_rows
+from streams_orchestration_tests.runtime.applications import compiled, node, rows, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.planned import PlannedPe
 
@@ -38,6 +39,23 @@ def test_a_planner_that_waits_plans_what_is_committed_meanwhile(tmp_path: Path, 
     source.planner._finish(source.offset)  # Spark commits a batch when it asks for the next one
     waiting.join(LONG)
     assert planned == [True]
+
+
+def test_the_failure_of_a_task_reaches_the_host_with_its_batch_and_its_operator_as_parts(tmp_path: Path):
+    file = write_rows(tmp_path / "rows.parquet", 3)
+    strict = node("Strict", "Refusing", "Rows", parameters={"value": rows(3)[2][1], "permanent": True})
+    graph = [source("Rows", file), strict, sink("Out", "Strict")]
+    local = LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), source_limit=1)
+    (pe,) = [PlannedPe(local, program) for program in local.programs]
+    with pytest.raises(StreamsRuntimeError, match=r"^batch \d+: operator Strict: n is ") as raised:
+        for _ in range(8):
+            pe.turn()
+    failure = pe.scratch.failure
+    assert failure is not None
+    assert failure.operator is not None
+    assert (failure.batch, failure.operator.operator, failure.nature) == (pe.offset, "Strict", "data")
+    assert failure.message.startswith("operator Strict: n is ")
+    assert str(raised.value) == str(failure)
 
 
 def _written(pe: PlannedPe) -> list[str]:

@@ -17,9 +17,10 @@ from streams_orchestration.runtime.queries.scratch import Scratch
 def test_the_failure_of_a_planner_is_read_whole(tmp_path: Path):
     scratch = Scratch(str(tmp_path))
     assert scratch.failure is None
-    failure = Failure("it failed", "data", OperatorFailure("Out", "ValueError: no", "Out.py", 1))
+    failure = Failure("it failed", "data", OperatorFailure("Out", "ValueError: no", "Out.py", 1), batch=7)
     scratch.fail(failure)
     assert scratch.failure == failure
+    assert str(failure) == "batch 7: it failed"
 
 
 def test_on_a_full_disk_a_planner_leaves_nothing_and_its_log_says_why(

@@ -102,7 +102,7 @@ def test_nothing_is_committed_between_the_failure_and_the_reset(running: Running
 def test_a_failed_query_is_reset_at_once_when_its_host_lives(running: Running):
     running.work()
     with running.catalog.write() as connection:
-        connection.execute(update(tables.pe).where(tables.pe.c.id == 1).values(state="FAILED", error="PE 1: boom"))
+        connection.execute(update(tables.pe).where(tables.pe.c.id == 1).values(state="FAILED", error="boom"))
     running.watch()
     assert (running.unit.state, running.unit.generation) == ("RESETTING", 2)
     assert running.unit.cause == "PE 1 failed: boom"

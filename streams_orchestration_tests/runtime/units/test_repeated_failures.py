@@ -167,7 +167,7 @@ def test_an_outage_of_a_minute_is_answered_within_a_minute_of_its_end_and_an_out
     [
         (Failure("Kept: seven", "unknown", BOOM), False, None, BOOM.kind),
         (Failure("Kept: no answer", "outside", BOOM), True, None, BOOM.kind),
-        (Failure("the storage is away", "outside"), True, "north", "PE 0"),
+        (Failure("the storage is away", "outside", batch=5), True, "north", "PE 0"),
         (Failure("a directory is broken", "disk"), True, None, "PE 0"),
         (Failure("a directory is broken", "disk", BOOM), True, "north", kind_of_disk(0, "north")),
     ],
@@ -186,6 +186,8 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     engine.queries[-1].failed = failure
     host._reconcile()
     observe(host.catalog, "app")
+    (reported,) = find_failures(read_units(Catalog(home), "app"), NOW)
+    assert reported.reason == f"PE 0 failed: {failure}"
     reset_unit(home, "app", "region-0", launcher=FakeHosts())
     (unit,) = read_units(Catalog(home), "app").units
     assert (unit.attempts, unit.max_attempts) == (1, 6 if outside else 5)

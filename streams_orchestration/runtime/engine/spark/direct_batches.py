@@ -105,7 +105,7 @@ class DirectBatches:
             except StreamsRuntimeError as error:
                 if isinstance(error, SilentOwnerError):
                     self._owners.suspect(error.connection)
-                scratch.fail(Failure(str(error)))
+                scratch.fail(Failure(str(error), batch=batch))
                 raise
         return True
 

@@ -16,8 +16,7 @@ from streams_orchestration.runtime.engine.spark.owners import owner_pids
 from streams_orchestration.runtime.engine.spark.source import PeSource
 from streams_orchestration.runtime.engine.spark.stages import AGAIN, pe_query
 from streams_orchestration.runtime.logs.logs import open_pe_logger
-from streams_orchestration.runtime.processes.processes import place_for_others
-from streams_orchestration.runtime.programs.failure import Failure
+from streams_orchestration.runtime.programs.failure import Failure, Nature
 from streams_orchestration.runtime.storage.in_use import use
 
 PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
@@ -139,9 +138,9 @@ class SparkQuery(ScratchQuery):
             if self._starts_again(str(exception)):
                 return None
             why = reason(str(exception)) if exception else "the query stopped by itself"
-            message = f"PE {self.program.pe}: {self._whose()}{why} (log: {place_for_others(self.directories.log)})"
-            self._failure = Failure(message, "outside" if FULL in str(exception) else "unknown")
-            self.log.error("%s\n%s", message, exception)
+            nature: Nature = "outside" if FULL in str(exception) else "unknown"
+            self._failure = Failure(f"{self._whose()}{why}", nature, batch=self._scratch.planned)
+            self.log.error("%s\n%s", self._failure, exception)
         return self._failure
 
     def _whose(self) -> str:

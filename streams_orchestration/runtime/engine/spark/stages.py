@@ -92,7 +92,7 @@ def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) ->
     except Exception as error:
         log = open_operator_logger("task", directories.log, directories.log_size)
         log.exception("batch %s failed", plan.batch)
-        result = TaskResult(task.level, task.partition, failure=Failure.of(error))
+        result = TaskResult(task.level, task.partition, failure=Failure.of(error, plan.batch))
     if task.level == 0 and task.partition == 0:
         payload = plan_codec.dump_json(header)
         rows_out += [(later.partition, later.level, PLAN, 0, 0, payload) for later in program.tasks if later.level]

@@ -178,7 +178,7 @@ def _refuse(status: ApplicationStatus, now: float) -> None:
         raise NotProfiledError(message)
     for failure in find_failures(status, now):
         message = (
-            f"{name} has failed: {failure.reason}. See `streams status {name}`, and profile it when it runs again."
+            f"{name} has failed: {failure.explanation}. See `streams status {name}`, and profile it when it runs again."
         )
         raise NotProfiledError(message)
 

@@ -95,7 +95,7 @@ class FramePlanner(Planner):
         try:
             self._time.load(self._time_files.load(self._name))
         except OperatorError as error:
-            self.scratch.fail(Failure(f"PE {program.pe}: {error}", "data"))
+            self.scratch.fail(Failure(str(error), "data"))
             raise
         self._marks: list[OutputMarks] = []
         """The watermarks after the results of the planned batch."""
@@ -137,7 +137,7 @@ class FramePlanner(Planner):
             nature = Failure.of(error).nature
             if nature == "unknown" and isinstance(error, OperatorError):
                 nature = "data"
-            self.scratch.fail(Failure(f"PE {self.scratch.launched.program.pe}, batch {plan.batch}: {error}", nature))
+            self.scratch.fail(Failure(str(error), nature, batch=plan.batch))
             raise
 
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
@@ -152,8 +152,8 @@ class FramePlanner(Planner):
         """
         if view.batch != self._at_batch:
             message = (
-                f"PE {self.scratch.launched.program.pe}: the checkpoint of Spark is at batch {self._at_batch}, "
-                f"the catalog at batch {view.batch}; reset its unit"
+                f"the checkpoint of Spark is at batch {self._at_batch}, the catalog at batch {view.batch}; reset its "
+                "unit"
             )
             self.scratch.fail(Failure(message))
             raise StreamsRuntimeError(message)

@@ -84,8 +84,8 @@ class FrameQuery(SparkQuery):
             place = self._places().get(error.operator)
             at = "" if place is None else f" ({place})"
             nature: Nature = "unknown" if isinstance(error, WithinEpochError) else "data"
-            self._failure = Failure(f"PE {self.program.pe}: {error}{at}", nature)
-            self.log.error("%s", self._failure.message)
+            self._failure = Failure(f"{error}{at}", nature)
+            self.log.error("%s", self._failure)
 
     def failure(self) -> Failure | None:
         """Return why the query ended; None while it runs or is to be started again.
@@ -102,7 +102,7 @@ class FrameQuery(SparkQuery):
         return failure
 
     def _whose(self) -> str:
-        """Return words for error messages: the operators of the query, their places and texts, and the batch."""
+        """Return words for error messages: the operators of the query, their places and texts."""
         operators = [self.program.operators[index] for index in self.program.tasks[0].operators]
         places = self._places()
         texts = [shortened(" ".join(frame_text(each).split()), TEXT_LIMIT) for each in operators]
@@ -110,8 +110,7 @@ class FrameQuery(SparkQuery):
             f"{each.name} ({', '.join(filter(None, (places.get(each.name), text)))})"
             for each, text in zip(operators, texts, strict=True)
         ]
-        batch = self._scratch.planned
-        return f"{', '.join(named)}{'' if batch is None else f', batch {batch}'}: "
+        return f"{', '.join(named)}: "
 
     def _places(self) -> dict[str, str]:
         """Return the places of the query's operators in the spec, as far as they can be read."""

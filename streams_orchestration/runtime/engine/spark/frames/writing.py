@@ -83,7 +83,7 @@ class FrameWriter:
         if number is not None:
             give_answer(self.scratch.answers, number, result)
         elif rows:  # a batch without rows is Spark's first one, which it runs before any input
-            message = f"PE {program.pe}: Spark has run a batch that was not planned; reset its unit"
+            message = "Spark has run a batch that was not planned; reset its unit"
             raise StreamsRuntimeError(message)
         yield from ()
 
