@@ -74,9 +74,9 @@ def _line(sink: api.SinkStatus, since: str, otherwise: str = "") -> str:
 
 
 def _reason(sink: api.SinkStatus, otherwise: str = "") -> str:
-    """Return the first line of the sink's error without the operator's name; `otherwise` without an error.
+    """Return the first line of the sink's error; `otherwise` without an error.
 
     Without both, the reason is that the delivery is under way.
     """
-    reason = (sink.error or "").strip().partition("\n")[0].removeprefix(f"operator {sink.operator}: ")
+    reason = (sink.error or "").strip().partition("\n")[0]
     return reason or otherwise or "the delivery is under way, and the target has not answered yet"

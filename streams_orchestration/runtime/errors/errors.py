@@ -236,6 +236,8 @@ class OutputError(StreamsRuntimeError):
 
     def __init__(self, operator: str, message: str, *, lost: bool = False, refused: bool = False) -> None:
         self.operator = operator
+        self.reason = masked(message)
+        """The message without the operator, for the row of the sink in the catalog."""
         self.permanent = lost or refused
         """True if the file of the output is lost, or its destination refuses it permanently, so that a retry does not
         help."""

@@ -147,7 +147,7 @@ def record_failure(catalog: Catalog, application: str, operator: str, error: Out
         connection.execute(
             update(s)
             .where(s.c.application == application, s.c.operator == operator)
-            .values(error=str(error), failures=s.c.failures + 1, failed_at=clock.now())
+            .values(error=error.reason, failures=s.c.failures + 1, failed_at=clock.now())
         )
         if error.permanent:
             pe = connection.scalar(select(s.c.pe).where(s.c.application == application, s.c.operator == operator))
