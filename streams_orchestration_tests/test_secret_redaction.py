@@ -150,7 +150,7 @@ def test_the_log_of_a_pe_shows_no_secret_in_any_process(tmp_path: Path):
 
 
 def test_a_failure_of_an_operator_shows_no_secret():
-    failure = OperatorFailure("A", f"OSError: {ADDRESS}", values=f"text 'password={SECRET}'")
+    failure = OperatorFailure("A", f"OSError: {ADDRESS}", "OSError", values=f"text 'password={SECRET}'")
     assert SECRET not in repr(failure)
     error = OperatorError("A", f"OSError: {ADDRESS}", failure)
     assert SECRET not in repr((error.reason, error.args))

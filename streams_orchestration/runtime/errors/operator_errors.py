@@ -15,7 +15,9 @@ class OperatorFailure:
     operator: str
     """The physical name of the operator."""
     cause: str
-    """The type and the message of the exception."""
+    """The type and the message of the exception; the message alone if it says enough."""
+    exception: str
+    """The name of the exception's type."""
     file: str = ""
     """The file of the operator's own code that raised, or that was called last; empty if none of its code ran."""
     line: int = 0
@@ -38,8 +40,6 @@ class OperatorFailure:
     """The tuple that failed, shortened; empty if several tuples are possible."""
     origin: str = ""
     """The file or segment that the tuples were read from, with the rows; empty if that is not known."""
-    exception: str = ""
-    """The name of the exception's type; empty if `cause` begins with it."""
 
     def is_again(self, before: OperatorFailure) -> bool:
         """Return True if the same line failed with the same type of exception at the same tuples as before.
@@ -60,7 +60,7 @@ class OperatorFailure:
     @property
     def code(self) -> tuple[str, str, str, int]:
         """The operator, type of exception, file and line, which identify the kind of the failure."""
-        return self.operator, self.exception or self.cause.partition(":")[0], self.file, self.line
+        return self.operator, self.exception, self.file, self.line
 
     @property
     def kind(self) -> str:

@@ -83,7 +83,7 @@ class OperatorCalls:
         modules = instance.operator.code_modules() if instance else (program.implementation.partition(":")[0],)
         file, line = own_line(raised, modules)
         pure = instance is not None and instance.operator.pure
-        return OperatorFailure(program.name, text, file, line, pure=pure, batch=self._batch, exception=name)
+        return OperatorFailure(program.name, text, name, file, line, pure=pure, batch=self._batch)
 
 
 def at_mark(port: int, mark: str) -> Callable[[OperatorFailure, BaseException], OperatorFailure]:

@@ -17,7 +17,7 @@ from streams_orchestration.runtime.queries.scratch import Scratch
 def test_the_failure_of_a_planner_is_read_whole(tmp_path: Path):
     scratch = Scratch(str(tmp_path))
     assert scratch.failure is None
-    failure = Failure("it failed", "data", OperatorFailure("Out", "ValueError: no", "Out.py", 1), batch=7)
+    failure = Failure("it failed", "data", OperatorFailure("Out", "ValueError: no", "ValueError", "Out.py", 1), batch=7)
     scratch.fail(failure)
     assert scratch.failure == failure
     assert str(failure) == "batch 7: it failed"

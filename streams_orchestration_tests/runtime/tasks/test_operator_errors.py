@@ -176,7 +176,9 @@ def test_an_error_is_known_in_parts_and_known_again(file: Path, tmp_path: Path):
     assert code.strip() == 'return {"k": batch.arrow["k"], "n": [10 // n for n in values]}'
 
 
-FAILED = OperatorFailure("Inverse", "ValueError: no", "mine.py", 7, True, 3, 0, "", 4, 4, "{n: 0}", "rows.csv, 4")
+FAILED = OperatorFailure(
+    "Inverse", "ValueError: no", "ValueError", "mine.py", 7, True, 3, 0, "", 4, 4, "{n: 0}", "rows.csv, 4"
+)
 SOMEWHERE = replace(FAILED, values="", first=1, last=9)
 
 
@@ -189,7 +191,7 @@ SOMEWHERE = replace(FAILED, values="", first=1, last=9)
         (FAILED, replace(FAILED, line=8), False),
         (FAILED, replace(FAILED, file="yours.py"), False),
         (FAILED, replace(FAILED, cause="ValueError: no, in batch 9"), True),
-        (FAILED, replace(FAILED, cause="KeyError: no"), False),
+        (FAILED, replace(FAILED, exception="KeyError"), False),
         (FAILED, replace(FAILED, operator="Other"), False),
         (FAILED, replace(FAILED, port=1), False),
         (FAILED, SOMEWHERE, False),

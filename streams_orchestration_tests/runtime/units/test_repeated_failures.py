@@ -39,7 +39,17 @@ from streams_orchestration_tests.runtime.running import FakeHosts, joined
 
 NOW = 1_700_000_000.0
 BOOM = OperatorFailure(
-    "Kept", "ValueError: seven", "ops.py", 12, pure=True, batch=3, port=0, first=7, last=7, values="{n: 7}"
+    "Kept",
+    "ValueError: seven",
+    "ValueError",
+    "ops.py",
+    12,
+    pure=True,
+    batch=3,
+    port=0,
+    first=7,
+    last=7,
+    values="{n: 7}",
 )
 
 
