@@ -14,7 +14,15 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 class StorageError(Exception):
-    """Files cannot be read or written. The message names the place and no secret."""
+    """Files cannot be read or written. The message names the place and no secret.
+
+    Attributes:
+        reason: the message without the place.
+    """
+
+    def __init__(self, reason: str, place: str = "") -> None:
+        super().__init__(f"{place}: {reason}" if place else reason)
+        self.reason = reason
 
 
 class StorageAwayError(StorageError, OutsideError):

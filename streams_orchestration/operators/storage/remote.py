@@ -86,13 +86,13 @@ class RemoteStorage:
         except (OSError, ValueError, NotImplementedError) as error:
             text = self.options.without_secrets(" ".join(str(error).split()))
             if missing := _NATIVE.search(text):
-                message = f"{address}: {missing[1]} cannot be loaded: {_HADOOP}"
-                raise StorageRefusedError(message) from None
+                reason = f"{missing[1]} cannot be loaded: {_HADOOP}"
+                raise StorageRefusedError(reason, address) from None
             if _REFUSED.search(text) or not isinstance(error, OSError):
-                message = f"{address}: refused: {text}; check that the place exists, and the rights and credentials"
-                raise StorageRefusedError(message) from None
-            message = f"{address}: cannot be reached: {text}"
-            raise StorageAwayError(message) from None
+                reason = f"refused: {text}; check that the place exists, and the rights and credentials"
+                raise StorageRefusedError(reason, address) from None
+            reason = f"cannot be reached: {text}"
+            raise StorageAwayError(reason, address) from None
 
     def file(self, place: str) -> RemoteFile:
         """Return the object at an address."""
@@ -190,8 +190,8 @@ class RemoteStorage:
         if not infos and address.store:
             store = self.call(str(address), lambda system: system.get_file_info(address.store))
             if store.type == FileType.NotFound:
-                message = f"{address}: refused: there is no bucket or container {address.store}, or no right to see it"
-                raise StorageRefusedError(message)
+                reason = f"refused: there is no bucket or container {address.store}, or no right to see it"
+                raise StorageRefusedError(reason, str(address))
         return [info for info in infos if info.is_file]
 
     def publish(self, pending: Path, final: str) -> None:

@@ -78,12 +78,12 @@ class RemoteStore(Store):
         where = f" (endpoint {options.endpoint})" if options.endpoint is not None else ""
         try:
             storage_of(self.root, options=options).listed(f"{self.root}/.none")
-        except ValueError as error:
-            message = f"{self.root}{where}: {error}. {REFUSED}"
-            raise StoreError(message) from error
         except StorageError as error:
             remedy = REFUSED if isinstance(error, StorageRefusedError) else AWAY
-            message = f"{self.root}{where}: {str(error).partition(': ')[2]}. {remedy}"
+            message = f"{self.root}{where}: {error.reason}. {remedy}"
+            raise StoreError(message) from error
+        except ValueError as error:
+            message = f"{self.root}{where}: {error}. {REFUSED}"
             raise StoreError(message) from error
 
     def write(self, address: str, *parts: bytes | pa.Buffer) -> None:

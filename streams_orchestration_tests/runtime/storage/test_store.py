@@ -7,14 +7,17 @@ import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.errors.errors import StorageSettingError
 from streams_orchestration.runtime.storage import remote_store
 from streams_orchestration.runtime.storage import store as store_module
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.remote_store import AWAY, REFUSED
 from streams_orchestration.runtime.storage.store import HERE, Store, StoreError, remove_files
 from streams_orchestration.runtime.storage.stores import store_at
 from streams_orchestration_tests.runtime.stored import options_of
@@ -133,6 +136,26 @@ def test_a_storage_that_is_away_is_tried_again_and_then_named(tmp_path: Path, mo
         store.hasty().size("data/x")
     assert remove_files(store, ["data/x", "data/y"]) == 0
     assert not clock.pauses, "what a host does beside its work waits for nothing"
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (StorageRefusedError("refused: no", "s3://b/p/.none"), f"s3://b/p (endpoint http://x): refused: no. {REFUSED}"),
+        (StorageAwayError("away: no", "s3://b/p/.none"), f"s3://b/p (endpoint http://x): away: no. {AWAY}"),
+        (StorageRefusedError("S3: is not set"), f"s3://b/p (endpoint http://x): S3: is not set. {REFUSED}"),
+    ],
+)
+def test_a_storage_that_cannot_be_used_at_the_start_is_named_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
+):
+    def listed(_address: str) -> None:
+        raise error
+
+    monkeypatch.setattr(remote_store, "storage_of", lambda *_, **__: SimpleNamespace(listed=listed))
+    with pytest.raises(StoreError) as raised:
+        store_at(tmp_path, "s3://b/p", "endpoint=http://x region=r anonymous=True").reach()
+    assert str(raised.value) == message
 
 
 @dataclass(frozen=True)
