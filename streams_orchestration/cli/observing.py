@@ -227,8 +227,7 @@ def _failure_lines(failed: Sequence[api.UnitFailure]) -> Iterator[Text]:
     """Yield a line for each cause of failures, with the units that have failed for it, and the remedy."""
     alike: dict[tuple[str, str], list[api.UnitFailure]] = {}
     for failure in failed:
-        remedy = failure.remedy.replace(f" --unit {failure.unit}", "")  # it resets all failed units
-        alike.setdefault((failure.explanation, remedy), []).append(failure)
+        alike.setdefault((failure.explanation, failure.remedy_of_all), []).append(failure)
     for (reason, remedy), group in alike.items():
         if len(group) == 1:
             yield Text(f"{group[0].unit}: {reason}. {group[0].remedy}", "red")

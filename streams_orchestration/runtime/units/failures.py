@@ -110,7 +110,15 @@ class UnitFailure:
     @property
     def remedy(self) -> str:
         """The remedy for the failure, in sentences for the user."""
-        reset = f"streams reset {self.application} --unit {self.unit}"
+        return self._remedy(f" --unit {self.unit}")
+
+    @property
+    def remedy_of_all(self) -> str:
+        """The remedy for all failed units of the application, whose failures are alike."""
+        return self._remedy("")
+
+    def _remedy(self, unit: str) -> str:
+        reset = f"streams reset {self.application}{unit}"
         if self.lost is not None:
             return (
                 f"It is not reset automatically: {self.lost}. {LOST_REMEDY}; once the file is restored, use `{reset}`."
