@@ -131,7 +131,7 @@ MUTANTS: dict[str, Mutant] = {
         commits._fence, "if row is None or current != wanted:", "if row is None or row.batch + 1 != plan.batch:"
     ),
     "commits while a unit is unhealthy": Mutant(
-        commits._fence, 'if row.unit_state in ("UNHEALTHY", LIMIT):', "if row.unit_state == LIMIT:"
+        commits._fence, "if row.unit_state in HALTED:", "if row.unit_state in HALTED[1:]:"
     ),
     "a commit that was made is not known again": Mutant(commits._is_made, "return bool(token) and", "return False and"),
     "a commit of another query counts as one's own": Mutant(
@@ -307,7 +307,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "files are swept before a unit is healthy": Mutant(
         Queries.match,
-        'if row.final or row.unit_state in ("UNHEALTHY", LIMIT) or row.dirty:',
+        "if row.final or row.unit_state in HALTED or row.dirty:",
         "if row.final or row.dirty:",
     ),
     "heartbeats are of the machine's clock": Mutant(

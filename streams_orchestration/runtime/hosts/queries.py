@@ -25,7 +25,7 @@ from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.units.broken_disks import kind_of_disk
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.garbage import sweep
-from streams_orchestration.runtime.units.region_machine import LIMIT
+from streams_orchestration.runtime.units.region_machine import HALTED
 from streams_orchestration.runtime.units.repeated_failures import count_repeated_failure
 from streams_orchestration.runtime.units.watch import PeOfUnit
 
@@ -107,7 +107,7 @@ class Queries:
                 if row.final:
                     self._sweep(row.id)
                 query = None
-            if row.final or row.unit_state in ("UNHEALTHY", LIMIT) or row.dirty:
+            if row.final or row.unit_state in HALTED or row.dirty:
                 continue
             if query is not None:
                 news |= self._followed(row, query)

@@ -22,7 +22,7 @@ from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.queries.recording import Total, batch_counts, record
 from streams_orchestration.runtime.transport.connections import change_links, connect
 from streams_orchestration.runtime.units.controller import advance, note_commit
-from streams_orchestration.runtime.units.region_machine import LIMIT
+from streams_orchestration.runtime.units.region_machine import HALTED
 from streams_orchestration.runtime.units.region_record import FORGIVEN
 
 # made once: making a statement takes longer than running it
@@ -254,7 +254,7 @@ def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -
         message = f"PE {pe} of {application}: the commit of batch {plan.batch} came from generation {plan.generation}; "
         message += f"the catalog is at generation {row.generation}, batch {row.batch}" if row else "it is gone"
         raise StaleGenerationError(message)
-    if row.unit_state in ("UNHEALTHY", LIMIT):
+    if row.unit_state in HALTED:
         message = f"PE {pe} of {application}: the commit of batch {plan.batch} is refused: "
         message += f"{row.unit} is {row.unit_state} and goes back to its last complete epoch"
         raise StaleGenerationError(message)

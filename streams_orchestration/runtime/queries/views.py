@@ -23,7 +23,7 @@ from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration.runtime.transport.connections import imported_streams
 from streams_orchestration.runtime.transport.readers import outstanding
 from streams_orchestration.runtime.transport.visibility import Producer, producer_of
-from streams_orchestration.runtime.units.region_machine import LIMIT
+from streams_orchestration.runtime.units.region_machine import HALTED
 
 _position: TypeAdapter[Position] = TypeAdapter(Position)
 # made once: making a statement takes longer than running it
@@ -102,7 +102,7 @@ def read_view(catalog: Catalog, program: PeProgram, generation: int | None = Non
             final_epoch=row.final_epoch,
             period=row.period,
             completed_epoch=row.completed_epoch,
-            waits=row.unit_state in ("UNHEALTHY", LIMIT),
+            waits=row.unit_state in HALTED,
             streams=_streams(connection, program, (*program.inputs, *imported), position, on_trial=on_trial),
             imported=imported,
             draining=(

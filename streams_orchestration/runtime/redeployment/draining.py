@@ -32,7 +32,7 @@ from streams_orchestration.runtime.units.holding import (
     hold_units,
     release_units,
 )
-from streams_orchestration.runtime.units.region_machine import LIMIT
+from streams_orchestration.runtime.units.region_machine import HALTED
 from streams_orchestration.runtime.units.trial import is_on_trial
 
 POLL_SECONDS = 0.5
@@ -162,7 +162,7 @@ def roll_back_failed(catalog: Catalog, application: str, units: Collection[str])
         InvariantError: the rollback breaks a rule of the protocol.
     """
     u = tables.unit
-    failed = (u.c.application == application, u.c.name.in_(units), u.c.state.in_(("UNHEALTHY", LIMIT)))
+    failed = (u.c.application == application, u.c.name.in_(units), u.c.state.in_(HALTED))
     with catalog.read() as connection:
         if connection.execute(select(u.c.name).where(*failed)).first() is None:
             return

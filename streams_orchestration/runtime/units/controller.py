@@ -18,7 +18,7 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.errors.invariants import promise
 from streams_orchestration.runtime.units.region_events import Action, BegunAgain, Event, ResetFailed, TriggerReset
-from streams_orchestration.runtime.units.region_machine import LIMIT, step
+from streams_orchestration.runtime.units.region_machine import HALTED, step
 from streams_orchestration.runtime.units.region_record import RegionRecord
 from streams_orchestration.runtime.units.roll_back import roll_back
 from streams_orchestration.runtime.units.unit_facts import Facts, Health, advanced, read_facts
@@ -123,7 +123,7 @@ def advance(
     if record.completed > before.completed:
         _complete(connection, unit, record, now)
     outage = dict(unit.outage or {})
-    fails = record.state == "UNHEALTHY" and before.state not in ("UNHEALTHY", LIMIT)
+    fails = record.state == "UNHEALTHY" and before.state not in HALTED
     if fails or (record.state == "STARTED" and record.cause != before.cause):
         outage = _begin_outage(connection, unit, record, health, now)
     changes: dict[str, Any] = {}

@@ -33,6 +33,8 @@ WORKING = ("PROCESSING", "DRAINING", "RESETTING")
 """The states in which a PE that does not run makes the region unhealthy."""
 LIMIT = "MAXIMUM_RESET_ATTEMPTS_REACHED"
 """The state of a region for which no reset attempt is left."""
+HALTED = ("UNHEALTHY", LIMIT)
+"""The states of a region between a failure and its reset, in which its PEs neither plan nor commit."""
 TIMEOUT = "timeout"
 """Kind of the cause that a drain or a reset took too long."""
 
