@@ -110,7 +110,7 @@ def _broken(status: api.ApplicationStatus, unit: api.UnitStatus, failed: Sequenc
         return None
     gone = {number for number, _ in failure.gone}
     if gone:
-        since = min(max(host.heartbeat_at or 0.0, host.launched_at) for host in status.hosts if host.id in gone)
+        since = min(host.heard_at for host in status.hosts if host.id in gone)
     elif unit.waits:
         since = unit.since
     else:

@@ -64,3 +64,13 @@ def visible_epoch(completed: int, shown: int | None) -> int:
         shown: the last epoch that others see while a redeploy is on trial; None without a trial.
     """
     return completed if shown is None else shown
+
+
+def heard_at(launched_at: float, heartbeat_at: float | None) -> float:
+    """Return the unix time of a host's last sign of life: its last heartbeat, or its launch if that is later.
+
+    Args:
+        launched_at: the time of the launch, in unix seconds.
+        heartbeat_at: the time of the last heartbeat; None before the first one.
+    """
+    return max(heartbeat_at or 0.0, launched_at)

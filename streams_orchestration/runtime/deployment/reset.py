@@ -14,7 +14,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow
-from streams_orchestration.runtime.catalog.states import ENDED
+from streams_orchestration.runtime.catalog.states import ENDED, heard_at
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.deployment.host_relocation import leave_machines
@@ -170,7 +170,7 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
     leaving = leave_machines(catalog, application, unit) if generation in (None, row.generation) else {}
     cut_off = {host.id for host in hosts if host.machine in drained and host.storage_failed_at is not None}
     for host in hosts:
-        silent = now - max(host.heartbeat_at or 0.0, host.launched_at)
+        silent = now - heard_at(host.launched_at, host.heartbeat_at)
         reason = leaving.get(host.id) or ("it did not answer a reset" if host.id in stuck else "it has no storage")
         unwanted = host.id in stuck | cut_off | leaving.keys()
         if host.state == "FAILED" or silent > HEARTBEAT_LIMIT or unwanted:

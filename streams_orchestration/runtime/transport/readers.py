@@ -18,6 +18,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan
 from streams_orchestration.runtime.catalog.rows import SegmentRow, StoredPosition
+from streams_orchestration.runtime.catalog.states import heard_at
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
@@ -120,7 +121,7 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
         .where(c.c.exporter == exporter, c.c.problem.is_(None))
     )  # fmt: skip
     for row in rows:
-        heard = max(row.heartbeat_at or 0.0, row.launched_at)
+        heard = heard_at(row.launched_at, row.heartbeat_at)
         first: int = row.first
         cut = _cut(connection, row.application, row.id, row.cut)
         present = row.state != "FAILED" and now - heard <= HEARTBEAT_TIMEOUT_SECONDS

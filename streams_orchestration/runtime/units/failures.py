@@ -15,18 +15,12 @@ from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import ENDED, PeState
 from streams_orchestration.runtime.errors.errors import HostLaunchError, NothingFailedError
-from streams_orchestration.runtime.settings.limits import (
-    AGENT_LIMIT,
-    AHEAD_SECONDS,
-    ENTERED_LIMIT,
-    HEARTBEAT_LIMIT,
-    START_LIMIT,
-)
+from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, ENTERED_LIMIT
 from streams_orchestration.runtime.units.broken_disks import kind_of_end
 from streams_orchestration.runtime.units.clock_set_back import unit_changes
 from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT, explain_timeout
 from streams_orchestration.runtime.units.region_record import is_used_up
-from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log
+from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log, silence_of
 from streams_orchestration.runtime.units.unit_facts import FailureCause, Health
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS
@@ -289,11 +283,10 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition | PeStatus]
     gone: dict[int, FailureCause] = {}
     up, ahead = True, False
     for host in hosts:
-        heard = max(host.heartbeat_at or 0.0, host.launched_at)
-        ahead = ahead or heard > now + AHEAD_SECONDS
+        ahead = ahead or host.heard_at > now + AHEAD_SECONDS
         reason = explain_host_failure(host, now)
         if reason is not None:
-            gone[host.id] = FailureCause(reason, heard, _kind_of_host(host))
+            gone[host.id] = FailureCause(reason, host.heard_at, _kind_of_host(host))
         if host.pid is None and host.state not in ("STARTING", "WAITING"):
             continue  # a host that was never launched finds everything rolled back when it comes
         failure = failure or gone.get(host.id)
@@ -330,8 +323,8 @@ def explain_pe_failure(pe: int, error: str | None) -> str:
 def explain_host_failure(host: HostStatus, now: float) -> str | None:
     """Return why a host cannot work; None if it works, has ended or waits, or may still come up in time.
 
-    A host may be silent for `HEARTBEAT_LIMIT` seconds. From its launch it has `AGENT_LIMIT` until its process starts,
-    and `START_LIMIT` until its first heartbeat. One that a new plan has entered has `ENTERED_LIMIT` to be launched.
+    `silence_of` says for how long a host may be silent. One that a new plan has entered has `ENTERED_LIMIT` to be
+    launched.
 
     Args:
         host: the status of the host as read from the catalog.
@@ -344,17 +337,16 @@ def explain_host_failure(host: HostStatus, now: float) -> str | None:
         return None
     if host.state == "FAILED":
         return f"host {host.id} failed: {host.error}"
-    if host.pid is None:
-        waited = now - host.launched_at
-        if waited <= AGENT_LIMIT:
-            return None
-        if host.machine is None:
-            return f"host {host.id} did not come up in {waited:.0f} s, and the command that was to start it has ended"
-        return f"host {host.id} was not started on {host.machine} in {waited:.0f} s; its agent does not answer"
-    if host.here and not host.alive:
+    if host.pid is not None and host.here and not host.alive:
         return f"host {host.id} ({host.process}) is gone" + (f"; {host.error}" if host.error else "")
-    if host.heartbeat_at is None:
-        waited = now - host.launched_at
-        return f"host {host.id} gave no heartbeat in {waited:.0f} s" if waited > START_LIMIT else None
-    silent = now - host.heartbeat_at
-    return f"host {host.id} gave no heartbeat for {silent:.0f} s" if silent > HEARTBEAT_LIMIT else None
+    silence = silence_of(host, now)
+    if not silence.too_long:
+        return None
+    if host.pid is None and host.machine is None:
+        command = "the command that was to start it has ended"
+        return f"host {host.id} did not come up in {silence.seconds:.0f} s, and {command}"
+    if host.pid is None:
+        agent = "its agent does not answer"
+        return f"host {host.id} was not started on {host.machine} in {silence.seconds:.0f} s; {agent}"
+    how_long = "in" if host.heartbeat_at is None else "for"
+    return f"host {host.id} gave no heartbeat {how_long} {silence.seconds:.0f} s"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from streams_orchestration.runtime.catalog.rows import HostRow
-from streams_orchestration.runtime.catalog.states import ApplicationState, HostState, PeState
+from streams_orchestration.runtime.catalog.states import ApplicationState, HostState, PeState, heard_at
 from streams_orchestration.runtime.processes.processes import is_alive, is_here
 from streams_orchestration.runtime.programs.spread import LevelSpread
 from streams_orchestration.runtime.settings.limits import AGENT_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
@@ -55,6 +56,11 @@ class HostStatus:
 
     Each reason is a sentence without a full stop.
     """
+
+    @property
+    def heard_at(self) -> float:
+        """The time of the host's last sign of life, in unix seconds; see `heard_at` of the states."""
+        return heard_at(self.launched_at, self.heartbeat_at)
 
     @property
     def log_place(self) -> str:
@@ -126,13 +132,36 @@ def waits_for_agent(row: HostRow) -> bool:
 
 
 def _is_heard(row: HostRow, now: float) -> bool:
-    if row.state not in ("STARTING", "RUNNING"):
-        return False
-    if waits_for_agent(row):
-        return now - row.launched_at <= AGENT_LIMIT
-    if row.heartbeat_at is None:
-        return now - row.launched_at <= START_LIMIT
-    return now - row.heartbeat_at <= HEARTBEAT_LIMIT
+    return row.state in ("STARTING", "RUNNING") and not silence_of(row, now).too_long
+
+
+class Silence(NamedTuple):
+    """The time without a sign of life of a host, and the longest such time that is allowed, in seconds."""
+
+    seconds: float
+    limit: float
+
+    @property
+    def too_long(self) -> bool:
+        """True if the host does not work, or was not started."""
+        return self.seconds > self.limit
+
+
+def silence_of(host: HostRow | HostStatus, now: float) -> Silence:
+    """Return the silence of a host that is wanted to run.
+
+    From its launch it may be silent for `AGENT_LIMIT` seconds until its process starts, and for `START_LIMIT` until its
+    first heartbeat. After that it may be silent for `HEARTBEAT_LIMIT`.
+
+    Args:
+        host: the host.
+        now: unix seconds.
+    """
+    if host.pid is None:
+        return Silence(now - host.launched_at, AGENT_LIMIT)
+    if host.heartbeat_at is None:
+        return Silence(now - host.launched_at, START_LIMIT)
+    return Silence(now - host.heartbeat_at, HEARTBEAT_LIMIT)
 
 
 def place_of_log(log: Path, machine: str | None, *, here: bool) -> str:

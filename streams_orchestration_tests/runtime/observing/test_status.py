@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.settings.limits import ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
-from streams_orchestration.runtime.units.failures import find_failures, health_of
+from streams_orchestration.runtime.settings.limits import AGENT_LIMIT, ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
+from streams_orchestration.runtime.units.failures import explain_host_failure, find_failures, health_of
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
@@ -82,6 +83,19 @@ def test_a_failure_is_named_with_its_reason_and_log(case: str):
     assert (failure.reason, failure.log) == (reason, Path(log))
     assert (failure.application, failure.unit, failure.generation) == ("app", "region-0", 3)
     assert not failure.exhausted
+
+
+@pytest.mark.parametrize("waited", [0.0, AGENT_LIMIT, HEARTBEAT_LIMIT, START_LIMIT, 2 * START_LIMIT])
+@pytest.mark.parametrize(("pid", "heard"), [(None, False), (4711, False), (4711, True)])
+def test_a_host_of_another_machine_is_alive_as_long_as_it_has_not_failed(pid: int | None, heard: bool, waited: float):
+    state = "STARTING" if not heard else "RUNNING"
+    launched, heartbeat = (NOW - 999, NOW - waited) if heard else (NOW - waited, None)
+    row = HostRow(
+        "app", 0, "mine", pid, NOW - 999, state, None, launched, None, heartbeat, None, 0, None, "north", "elsewhere",
+        None, None,
+    )  # fmt: skip
+    host = HostStatus.of(row, NOW)
+    assert host.alive == (explain_host_failure(host, NOW) is None)
 
 
 def test_a_unit_with_several_failed_pes_is_reported_once():
