@@ -74,3 +74,18 @@ def heard_at(launched_at: float, heartbeat_at: float | None) -> float:
         heartbeat_at: the time of the last heartbeat; None before the first one.
     """
     return max(heartbeat_at or 0.0, launched_at)
+
+
+def waits_for_reset(state: UnitState, *, dirty: bool) -> bool:
+    """Return True if a unit waits for a reset.
+
+    Args:
+        state: the state of the unit.
+        dirty: True if its first start failed.
+    """
+    return state == "UNHEALTHY" or (state == "STARTED" and dirty)
+
+
+def is_broken(state: UnitState, *, dirty: bool) -> bool:
+    """Return True if a unit needs a reset or is being reset; see `waits_for_reset` for the arguments."""
+    return state in ("RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED") or waits_for_reset(state, dirty=dirty)

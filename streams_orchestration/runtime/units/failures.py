@@ -13,7 +13,7 @@ from streams_orchestration.compiler.brief import plural
 from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.catalog.states import ENDED, PeState
+from streams_orchestration.runtime.catalog.states import ENDED, PeState, waits_for_reset
 from streams_orchestration.runtime.errors.errors import HostLaunchError, NothingFailedError
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, ENTERED_LIMIT
 from streams_orchestration.runtime.units.broken_disks import kind_of_end
@@ -310,7 +310,7 @@ def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
     """
     if unit.state in ENDED:
         return False
-    waits = (unit.state == "UNHEALTHY" or unit.dirty) and unit.asked != unit.generation
+    waits = waits_for_reset(unit.state, dirty=unit.dirty) and unit.asked != unit.generation
     sick = health is not None and (health.failure is not None or bool(health.gone) or health.ahead)
     return unit.state == LIMIT or is_late(unit, now) or waits or sick or bool(unit_changes(unit, now))
 

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
-from streams_orchestration.runtime.catalog.states import EventKind, Timer, UnitState, visible_epoch
+from streams_orchestration.runtime.catalog.states import (
+    EventKind,
+    Timer,
+    UnitState,
+    is_broken,
+    visible_epoch,
+    waits_for_reset,
+)
 from streams_orchestration.runtime.units.region_events import REQUESTED
 from streams_orchestration.runtime.units.region_record import ResetDurations, Tries
 
@@ -150,12 +157,12 @@ class UnitStatus:
     @property
     def waits(self) -> bool:
         """True if the unit waits for a reset."""
-        return self.state == "UNHEALTHY" or (self.state == "STARTED" and self.dirty)
+        return waits_for_reset(self.state, dirty=self.dirty)
 
     @property
     def broken(self) -> bool:
         """True if the unit needs a reset or is being reset."""
-        return self.waits or self.state in ("RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED")
+        return is_broken(self.state, dirty=self.dirty)
 
     @property
     def works(self) -> bool:
