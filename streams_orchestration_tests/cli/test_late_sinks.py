@@ -10,9 +10,7 @@ from streams_orchestration.cli.terminal import SafeConsole
 from streams_orchestration_tests.cli.made_up import NOW, pe, sink, status
 
 REASON = "table totals (postgresql): no password; delivery a/Out/-1/5 is tried again, nothing is lost"
-FAILING = sink(
-    operator="Out", error=f"{REASON}\nTraceback", late=3, waiting_rows=1200, delivered_at=NOW - 65
-)
+FAILING = sink(operator="Out", error=f"{REASON}\nTraceback", late=3, waiting_rows=1200, delivered_at=NOW - 65)
 HANGING = sink(operator="Out", late=1, waiting_rows=7, delivered_at=NOW - 65)
 
 

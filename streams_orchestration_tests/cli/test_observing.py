@@ -18,6 +18,11 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.unit_status import UnitEvent
 from streams_orchestration_tests.cli.made_up import NOW, host, metrics, pe, sink, status, unit
 
+FAILURE_KEYS = {
+    *("application", "unit", "generation", "attempts", "max_attempts", "reason", "log", "machine", "here"),
+    *("permanent", "restartable", "outside", "used_up", "launches", "lost", "stays", "gone", "due_at"),
+}
+"""The keys of a failure in the JSON document of the status, which others read."""
 FAILED = status(pes=(pe(0, state="FAILED", error="boom"), pe(1)))
 
 
@@ -91,7 +96,9 @@ def test_the_document_is_json_with_what_has_failed():
     actual = json.loads(json.dumps(api.build_status_document(FAILED, metrics(), NOW), default=str))
     assert actual["application"] == "flights"
     assert actual["sinks"][0]["path"] == str(sink().path)
-    assert [failure["unit"] for failure in actual["failures"]] == ["region-0"]
+    (failure,) = actual["failures"]
+    assert failure["unit"] == "region-0"
+    assert failure.keys() == FAILURE_KEYS
     assert actual["metrics"]["operators"][0]["inputs"][0]["tuples"] == 1000
     assert actual["metrics"]["streams"][0]["readers"][0]["lag_segments"] == 9
 

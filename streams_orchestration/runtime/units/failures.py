@@ -41,7 +41,11 @@ LAUNCH_PAUSES = Pauses(first=15.0, longest=3600.0, factor=6.0)
 
 @dataclass(frozen=True, slots=True)
 class UnitFailure:
-    """A unit that needs a reset. Unit, generation and the hosts that do not work (`gone`) identify the failure."""
+    """A unit that needs a reset. Unit, generation and the hosts that do not work (`gone`) identify the failure.
+
+    The fields are the keys of `failures` in the JSON document of the status (`build_status_document`), so the class
+    repeats fields of the unit and of its log. The properties put them in words.
+    """
 
     application: str
     unit: str
