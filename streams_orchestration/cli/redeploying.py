@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Collection
 from pathlib import Path
 
 import click
@@ -72,7 +70,8 @@ def redeploy_or_revert(
     wanted = check_to_run(compile_to_run(read, given, kept))
     if dry_run:
         return _preview(home, wanted, drop_state, run_words(read.path, given.options))
-    with _ready(home, wanted.name) as lock:
+    api.require_java()
+    with ready_to_start(home, wanted.name, "streams redeploy") as lock:
         if (newest := api.read_deployed_options(home, wanted.name)) != kept:  # another redeploy was awaited
             wanted = check_to_run(compile_to_run(read, given, newest))
         start = Start(home, read.path, wanted)
@@ -138,39 +137,37 @@ def _revert(home: api.Home, name: str, request: api.Revert, *, dry_run: bool) ->
         message = f"the redeploy of {name} is on trial: --revert loses nothing now. Remove the other options."
         raise click.UsageError(message, click.get_current_context())
     if dry_run:
-        before = api.recompile_previous_plan(catalog, name)
-        _report(before)
-        return _preview(home, before, request.drop_state, f"streams run SPEC --name {name}")
-    ready, asked_at = partial(_ready, home, name), api.read_process_start()
+        previous = api.recompile_previous_plan(catalog, name)
+        _report(previous)
+        return _preview(home, previous, request.drop_state, f"streams run SPEC --name {name}")
+    if api.end_trial_by_hand(catalog, name):
+        stop_orphans(catalog, name)
+        return _show_ended_trial(home, name)
+    api.require_java()
     try:
-        outcome = api.revert_redeploy(home, name, request, ready, report=_report, asked_at=asked_at)
+        with ready_to_start(home, name, "streams redeploy") as lock:
+            previous = api.recompile_previous_plan(catalog, name)  # from before a redeploy that was awaited here
+            _report(previous)
+            brought = api.bring_up(home, lock, previous, request, asked_at=api.read_process_start())
     except api.RevertedError as error:
         return _show_outcome(home, name, error.redeployment, error)
-    if outcome is not None:
-        return _show_outcome(home, name, outcome)
-    stop_orphans(catalog, name)
+    return _show_outcome(home, name, brought.redeployment)
+
+
+def _show_ended_trial(home: api.Home, name: str) -> int:
+    """Show the status of an application whose trial was ended by hand; return the exit status, 0.
+
+    Raises:
+        NotDeployedError: the application was dropped meanwhile.
+    """
     status = Jobs(home, name).status()
     facts = {"reverted": api.BY_HAND, "state": status.shown_state, "status": status_document(home, status)}
     return answer(lambda: facts, f"{name} is {status.shown_state}, with the previous plan.")
 
 
-@contextmanager
-def _ready(home: api.Home, name: str) -> Generator[api.StartLock]:
-    """Check that there is a Java, and lock the start of an application that is to be redeployed.
-
-    Raises:
-        JavaError: this machine has no Java that Spark can use.
-        BeingStartedError: another process holds the start lock for too long.
-        StateDirectoryError, CatalogError: the state directory cannot be used.
-    """
-    api.require_java()
-    with ready_to_start(home, name, "streams redeploy") as lock:
-        yield lock
-
-
-def _report(before: Deployable) -> None:
-    note(f"Redeploying {before.name} ...")
-    report_diagnostics(before.compilation.diagnostics)
+def _report(previous: Deployable) -> None:
+    note(f"Redeploying {previous.name} ...")
+    report_diagnostics(previous.compilation.diagnostics)
 
 
 def _show_outcome(

@@ -34,6 +34,8 @@ def deploy_compiled(home: api.Home, compilation: PlannedCompilation, request: ap
 def restore_previous(home: api.Home, application: str, request: api.Revert) -> Redeployment | None:
     """Restore the plan from before the last redeploy; return the redeploy, or None if a trial was reverted.
 
+    The previous plan is read under the start lock, so that it is the one from before a redeploy that was awaited there.
+
     Raises:
         NotDeployedError: the catalog does not know the application.
         ApplicationError: the previous plan can no longer run here.
@@ -41,9 +43,12 @@ def restore_previous(home: api.Home, application: str, request: api.Revert) -> R
         StreamsRuntimeError, ValidationError, ValueError, OSError: there is no previous plan, or it is refused or fails
             its trial.
     """
-    return api.revert_redeploy(
-        home, application, request, lambda: api.lock_start(home.prepare(), application, "redeploy")
-    )
+    catalog = api.open_catalog(home, application)
+    if api.end_trial_by_hand(catalog, application):
+        return None
+    with api.lock_start(home.prepare(), application, "redeploy") as lock:
+        previous = api.recompile_previous_plan(catalog, application)
+        return api.bring_up(home, lock, previous, request).redeployment
 
 
 def preview_compiled(home: api.Home, compilation: PlannedCompilation) -> Redeployment:

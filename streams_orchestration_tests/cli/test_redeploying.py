@@ -8,26 +8,21 @@ from typing import Any
 
 import pytest
 import yaml
-from sqlalchemy import insert, update
+from sqlalchemy import update
 
 from streams_orchestration.cli import main
-from streams_orchestration.compiler.checking.deployable import Deployable, deployable
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.start_lock import StartLock
-from streams_orchestration.runtime.deployment.requests import Request, Revert
-from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
-from streams_orchestration.runtime.programs.stored_compilation import stored
 from streams_orchestration.runtime.redeployment import deployed_plan
 from streams_orchestration.runtime.redeployment.redeploying import RedeployRefusedError
-from streams_orchestration.runtime.rollout import reverting
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.specs import KEYED
 from streams_orchestration_tests.runtime.locked import deploy, redeploy
@@ -174,62 +169,6 @@ def test_the_preview_shows_state_that_would_be_lost_and_the_remedy(spec: Path, c
     out = capsys.readouterr().out
     for words in ("restart", "Other", "added", "dropped", "State is lost.", "--drop-state"):
         assert words in out
-
-
-def redeployed(spec: Path, state: str) -> None:
-    """Make the deployed application one that a redeploy has brought from another width."""
-    before = compile_spec(spec, Options(widths=(("New", 3),)))
-    values = {
-        "application": "app",
-        "plan": 2,
-        "fingerprint": "",
-        "state": state,
-        "within": 1.0,
-        "until": 1e10,
-        "files": [],
-    }
-    with Catalog(Home(spec.parent / "home")).write() as connection:
-        connection.execute(insert(tables.trial).values(**values, before=b"", earlier=stored(before)))
-
-
-def test_the_plan_before_is_shown_and_brought_back_with_its_options(
-    spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-):
-    redeployed(spec, "PASSED")
-    assert main(["redeploy", "app", "--revert", "--dry-run", "--format", "json"]) == 0
-    shown = document(capsys)
-    assert shown["verdict"] == "kept"
-    assert {"New[0]", "New[1]", "New[2]"} <= {each["operator"] for each in shown["operators"]}
-    asked: list[Any] = []
-
-    def back(_home: Home, _lock: StartLock, before: Deployable, request: Request, **_: Any) -> None:
-        asked.append((before.compilation.options.widths, request))
-        message = "that is all"
-        raise StreamsRuntimeError(message)
-
-    monkeypatch.setattr(reverting, "bring_up", back)
-    monkeypatch.setattr(api, "require_java", lambda: None)
-    assert main(["redeploy", str(spec), "--revert", "--drop-state", "New", "--within", "7"]) == 1
-    assert asked == [((("New", 3),), Revert(("New",), within=7.0))]
-
-
-@pytest.mark.parametrize(
-    ("state", "options", "status", "message"),
-    [
-        ("PASSED", ["--fresh"], 2, "--revert restores the previous plan with its options"),
-        ("PASSED", ["--set", "n=1"], 2, "--revert restores the previous plan with its options"),
-        ("OPEN", ["--dry-run"], 2, "the redeploy of app is on trial: --revert loses nothing now"),
-        ("OPEN", ["--drop-state", "New"], 2, "the redeploy of app is on trial: --revert loses nothing now"),
-        (None, [], 1, "there is no previous plan to restore, since it was never redeployed"),
-    ],
-)
-def test_a_revert_that_is_not_possible_is_refused_with_the_reason(
-    state: str | None, options: list[str], status: int, message: str, spec: Path, capsys: Capture
-):
-    if state is not None:
-        redeployed(spec, state)
-    assert main(["redeploy", "app", "--revert", *options]) == status
-    assert message in capsys.readouterr().err
 
 
 CONTRACT = cases("redeploy_contract.yaml")

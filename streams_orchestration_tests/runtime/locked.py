@@ -27,7 +27,7 @@ from streams_orchestration.runtime.savepoints.creating import Created
 from streams_orchestration.runtime.savepoints.restoring import RestoredApplication
 from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import list_applications
+from streams_orchestration.runtime.units.reading import list_applications, open_catalog
 
 CONTINUE = ContinueFromState()
 
@@ -62,9 +62,12 @@ def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
 
 
 def revert_redeploy(home: Home, application: str) -> Redeployment | None:
-    return reverting.revert_redeploy(
-        home, application, Revert(), lambda: lock_start(home.prepare(), application, "redeploy")
-    )
+    catalog = open_catalog(home, application)
+    if reverting.end_trial_by_hand(catalog, application):
+        return None
+    with lock_start(home.prepare(), application, "redeploy") as lock:
+        previous = reverting.recompile_previous_plan(catalog, application)
+        return bringing_up.bring_up(home, lock, previous, Revert()).redeployment
 
 
 def begin_redeploy(

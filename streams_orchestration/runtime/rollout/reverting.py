@@ -1,10 +1,14 @@
-"""Manual revert of a redeploy: a return to its cut during the trial, or another redeploy after the trial."""
+"""Manual revert of a redeploy: a return to its cut during the trial, or another redeploy after the trial.
+
+A caller first ends the trial (`end_trial_by_hand`). It does so without the start lock, since the process that redeploys
+holds the lock until the trial is decided. If the trial is over, the caller takes the lock. Then it compiles the
+previous plan (`recompile_previous_plan`), and brings it up with the request `Revert`. So a redeploy that was awaited
+for the lock is the one that is reverted.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -13,14 +17,10 @@ from streams_orchestration.compiler.checking.deployable import Deployable, deplo
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import recompile
 from streams_orchestration.compiler.documents import load
-from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
-from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.control import launch_hosts
-from streams_orchestration.runtime.deployment.requests import Revert
 from streams_orchestration.runtime.errors.errors import OtherVersionError, StreamsRuntimeError
-from streams_orchestration.runtime.rollout.bringing_up import bring_up
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, open_catalog
 from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert_open
@@ -55,15 +55,17 @@ def end_trial_by_hand(catalog: Catalog, application: str) -> bool:
     """Restore the previous plan of a redeploy on trial, at its cut, and start the hosts that it needs.
 
     Returns:
-        False if no redeploy is on trial; then nothing was changed.
+        False if the trial is over, so that only a redeploy to the previous plan restores it. Then nothing was changed.
 
     Raises:
+        NotRevertedError: no previous plan is kept; the message gives the reason.
         NotDeployedError: the catalog does not know the application.
         InvariantError: the return to the previous plan breaks a rule of the protocol.
         HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: a host cannot be started; the previous plan
             is restored all the same.
     """
     if revert_open(catalog, application, BY_HAND) is None:
+        _read_previous(catalog, application)  # without one, the revert is refused before it waits for the start lock
         return False
     launch_hosts(catalog, application)
     return True
@@ -100,51 +102,6 @@ def _read_previous(catalog: Catalog, application: str) -> bytes:
     if trial is None or trial.earlier is None:
         raise NotRevertedError(_refusal(application, trial))
     return trial.earlier
-
-
-def revert_redeploy(
-    home: Home,
-    application: str,
-    request: Revert,
-    locked: Callable[[], AbstractContextManager[StartLock]],
-    *,
-    report: Callable[[Deployable], None] = lambda _: None,
-    asked_at: float | None = None,
-) -> Redeployment | None:
-    """Restore the plan from before the last redeploy: by a return to the cut during the trial, otherwise by a redeploy.
-
-    A trial is ended without the start lock, since the process that redeploys holds the lock until the trial is decided.
-    The previous plan is read under the lock, so that it is the one from before a redeploy that was awaited there.
-
-    Args:
-        home: the state directory.
-        application: the name of the application.
-        request: the changes of state that are allowed in a redeploy.
-        locked: takes the start lock of the application, and releases it at its end.
-        report: called with the previous plan before a redeploy to it.
-        asked_at: see `bring_up`.
-
-    Returns:
-        The redeploy; None if a trial was reverted, which loses no state.
-
-    Raises:
-        NotRevertedError: no previous plan is kept; the message gives the reason.
-        NotDeployedError: the catalog does not know the application.
-        OtherVersionError, ApplicationError: the previous plan is of another version, or can no longer run here.
-        HostLaunchError, JavaError: a host cannot be started; a trial is reverted all the same.
-        InvariantError: the return to the previous plan breaks a rule of the protocol.
-        BeingStartedError: another process holds the start lock of the application.
-        StreamsRuntimeError, ValidationError, ValueError, OSError: the previous plan is refused or fails its trial;
-            `replace_plan` lists the reasons.
-    """
-    catalog = open_catalog(home, application)
-    if end_trial_by_hand(catalog, application):
-        return None
-    _read_previous(catalog, application)  # without one, the revert is refused before it waits for the lock
-    with locked() as lock:
-        before = recompile_previous_plan(catalog, application)
-        report(before)
-        return bring_up(home, lock, before, request, asked_at=asked_at).redeployment
 
 
 def read_reverted_plan(home: Home, application: str) -> RevertedPlan | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -16,12 +15,10 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
-from streams_orchestration.runtime.catalog.start_lock import StartLock, lock_start
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
-from streams_orchestration.runtime.deployment.requests import Revert
 from streams_orchestration.runtime.errors.errors import HostLaunchError, NotDeployableError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
@@ -34,7 +31,6 @@ from streams_orchestration.runtime.rollout.reverting import (
     is_redeploy_on_trial,
     read_reverted_plan,
     recompile_previous_plan,
-    revert_redeploy,
 )
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
@@ -282,23 +278,6 @@ def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_
     assert tried is not None
     assert tried.fingerprint == second, "the schedule does not try it again"
     assert recompile_previous_plan(local.catalog, local.name).fingerprint == second, "that is the previous plan now"
-    finish(local)
-
-
-@pytest.mark.usefixtures("stepped_redeploys")
-def test_a_revert_that_waits_for_another_redeploy_restores_the_plan_from_before_that_one(local: LocalApplication):
-    @contextmanager
-    def locked_after_another_redeploy() -> Generator[StartLock]:
-        redeploy(local, visits(local.home.root.parent, 4, 2))
-        decided(local)
-        with lock_start(local.home, local.name, "redeploy") as lock:
-            yield lock
-
-    begin(local)
-    decided(local)
-    second = read_status(local.home, local.name).fingerprint
-    assert revert_redeploy(local.home, local.name, Revert(), locked_after_another_redeploy) is not None
-    assert read_status(local.home, local.name).fingerprint == second
     finish(local)
 
 
