@@ -37,7 +37,7 @@ from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration.runtime.units.garbage import collect_garbage
-from streams_orchestration.runtime.units.holding import describe_held_work, hold_units, release_units
+from streams_orchestration.runtime.units.holding import HeldUnits, describe_held_work, hold_units, release_units
 from streams_orchestration.runtime.units.trial import decide, judge_trial, read_trial, revert_open
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.protocol.planning import position, view
@@ -138,7 +138,7 @@ class Product:
         observe(self.catalog, self.name)
 
     def hold(self, units: Iterable[int]) -> None:
-        hold_units(self.catalog, self.name, self._names(units))
+        hold_units(self._held(units))
 
     def release(self) -> None:
         """Their periods begin anew, since none passes by itself here."""
@@ -149,16 +149,16 @@ class Product:
 
     def is_under_way(self, units: Iterable[int]) -> bool:
         with self.catalog.read() as connection:
-            return bool(describe_held_work(connection, self.name, self.topology.programs, self._names(units)))
+            return bool(describe_held_work(connection, self._held(units)))
 
     def carry(self, units: Iterable[int]) -> None:
         with self.catalog.read() as connection:
-            self.cut = read_cut(connection, self.name, self.topology.programs, self._names(units))
+            self.cut = read_cut(connection, self._held(units))
 
     def switch(self, units: Iterable[int], states: Mapping[int, tuple[int, ...]]) -> bool:
         """Bring the same plan again, as another one, with these states; False when it is refused."""
-        names = set(self._names(units))
-        actions = [UnitAction(name, "restart" if name in names else "run on") for name in self.topology.units]
+        held = self._held(units)
+        actions = [UnitAction(name, "restart" if name in held.names else "run on") for name in self.topology.units]
         programs = self.topology.programs
         operators = [each.name for program in programs for each in program.operators.values()]
         numbers = {program.pe: program.pe for program in programs}
@@ -176,7 +176,7 @@ class Product:
         new = NewPlan(self.home, self.topology.compilation, redeployment, self.cut, carried)
         try:
             with self.catalog.write() as connection:
-                switch(connection, programs, new, 1.0)
+                switch(connection, held, new, 1.0)
         except NotAtCutError:
             return False
         self.report_running()
@@ -245,8 +245,9 @@ class Product:
     def _visible(self, pe: int) -> list[int]:
         return [item for path in sorted((self.directory / f"sink-{pe}").glob("*")) for item in _items(path)]
 
-    def _names(self, units: Iterable[int]) -> list[str]:
-        return [self.topology.units[unit] for unit in units]
+    def _held(self, units: Iterable[int]) -> HeldUnits:
+        names = [self.topology.units[unit] for unit in units]
+        return HeldUnits(self.catalog, self.name, self.topology.programs, names)
 
     def _operator(self, pe: int) -> str:
         """Return the one of a PE that is said to have its state."""

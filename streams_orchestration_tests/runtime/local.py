@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.stepping import SteppedApplication
+from streams_orchestration.runtime.units.holding import HeldUnits
 
 
 @dataclass
 class LocalApplication(SteppedApplication):
     """A deployed application whose batches may be committed without being published."""
+
+    def held(self, units: Collection[str] | None = None) -> HeldUnits:
+        """Return these units, or all of them, to be held."""
+        return HeldUnits(self.catalog, self.name, self.programs, list(self.units) if units is None else units)
 
     def turn(self, count: int = 1) -> None:
         """Take a step with every PE, so many times."""

@@ -111,7 +111,7 @@ def redeploy(
     after = at_run_time(wanted, redeployment.numbering)
     settings = Settings.from_environment(local.home.environment)
     opened = OpenedApplication(local.catalog, settings, deployable(wanted), ENDLESS, deployed=True)
-    change = PlanChange(opened, local.programs, after, redeployment, WITHIN)
+    change = PlanChange(opened, local.held(redeployment.ending), after, redeployment, WITHIN)
     remove_files(local.home.store, switch_over(change, carry_over(change)))
     adopt(local)
     return redeployment
@@ -155,18 +155,18 @@ def _show_running(local: LocalApplication) -> None:
 
 def drained(local: LocalApplication, units: Sequence[str]) -> None:
     """Step all PEs until nothing is under way."""
-    rest = ""
+    held, rest = local.held(units), ""
     for turn in range(TURNS):
         local.report_running()
         if turn == DRAIN_TURNS:
-            give_up_epochs(local.catalog, local.name, units)
-        hold_units(local.catalog, local.name, units)  # again and again, however slow the machine is
-        close_epochs(local.catalog, local.name, units)
+            give_up_epochs(held, ())
+        hold_units(held)  # again and again, however slow the machine is
+        close_epochs(held)
         for program in local.programs:
             local.step(program)
         local.publish()
         with local.catalog.read() as connection:
-            rest = describe_held_work(connection, local.name, local.programs, units)
+            rest = describe_held_work(connection, held)
         if not rest:
             return
     raise AssertionError(rest)

@@ -8,11 +8,11 @@ from unittest.mock import patch
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.engine.port import Engine
-from streams_orchestration.runtime.redeployment.draining import HeldUnits
 from streams_orchestration.runtime.savepoints import creating
 from streams_orchestration.runtime.savepoints.creating import Created
 from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.holding import HeldUnits
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.locked import create_savepoint, restore
 from streams_orchestration_tests.runtime.redeployed import adopt, drained

@@ -253,7 +253,7 @@ MUTANTS: dict[str, Mutant] = {
         atomic_places._filled_beside, "sync_directory(path)", "pass"
     ),
     "states are carried over without a look at the cut": Mutant(
-        switching.switch, "if read_cut(connection, application, programs, changed) != new.cut:", "if False:"
+        switching.switch, "if read_cut(connection, held) != new.cut:", "if False:"
     ),
     "a unit within an epoch counts as drained": Mutant(
         holding.at_cut,
@@ -265,7 +265,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a hold is not renewed": Mutant(
         redeploying.units_on_hold,
-        "suppress(StreamsRuntimeError):\n                hold_units(catalog, application, units, begins=False)",
+        "suppress(StreamsRuntimeError):\n                hold_units(held, begins=False)",
         "suppress(StreamsRuntimeError):\n                pass",
     ),
     "two redeploys are under way at once": Mutant(

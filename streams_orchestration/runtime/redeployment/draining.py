@@ -7,14 +7,12 @@ still processed: each unit closes epochs until the streams from the other held u
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 from sqlalchemy import select, update
 
 from streams_orchestration import world
-from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units
@@ -26,6 +24,7 @@ from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.units.controller import take_back
 from streams_orchestration.runtime.units.holding import (
+    HeldUnits,
     at_cut,
     close_epochs,
     describe_held_work,
@@ -46,33 +45,21 @@ At most half of the drain's own time limit is used.
 log = logging.getLogger("streams.redeploy")
 
 
-@dataclass(frozen=True, slots=True)
-class HeldUnits:
-    """The units of an application that `units_on_hold` holds, and that are drained to their cuts."""
-
-    catalog: Catalog
-    application: str
-    programs: Sequence[PeProgram]
-    """The programs of all PEs of the application."""
-    names: Collection[str]
-    """The names of the held units."""
-
-
 @contextmanager
-def units_on_hold(catalog: Catalog, application: str, units: Collection[str]) -> Generator[None]:
+def units_on_hold(held: HeldUnits) -> Generator[None]:
     """Hold units during the block, renewing the hold on a thread, and release all units of the application after it.
 
     An error of a renewal is logged, except for one of the catalog, after which the next renewal is early enough.
     """
-    over = world.Event()
+    application, over = held.application, world.Event()
 
     def renew() -> None:
         errors = LoopErrors(log)
         while not over.wait(HOLD_SECONDS / 3):
             with errors.survived(f"the units of {application} are no longer on hold"), suppress(StreamsRuntimeError):
-                hold_units(catalog, application, units, begins=False)
+                hold_units(held, begins=False)
 
-    hold_units(catalog, application, units)
+    hold_units(held)
     renewing = world.Thread(target=renew, name="hold", daemon=True)
     renewing.start()
     try:
@@ -80,7 +67,7 @@ def units_on_hold(catalog: Catalog, application: str, units: Collection[str]) ->
     finally:
         over.set()
         renewing.join()
-        release_units(catalog, application)
+        release_units(held.catalog, application)
 
 
 def describe_redeploy_under_way(catalog: Catalog, application: str) -> str | None:
@@ -123,37 +110,37 @@ def drain(held: HeldUnits, until: float, *, mend: bool = True) -> str:
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
         InvariantError: the rollback breaks a rule of the protocol.
     """
-    catalog, application, units = held.catalog, held.application, held.names
+    changes = held.catalog.changes
     began = world.monotonic()
     given_up: set[str] = set()
     while True:
-        mark = catalog.changes.mark()
+        mark = changes.mark()
         rest = _postpone_unless_working(held)
         if not rest or world.monotonic() >= until:
             return rest
         if mend:
-            roll_back_failed(catalog, application, units)
+            roll_back_failed(held)
             if world.monotonic() - began >= min(OWN_CUT_SECONDS, (until - began) / 2):
-                given_up |= give_up_epochs(catalog, application, set(units) - given_up)
-        close_epochs(catalog, application, units)
-        catalog.changes.wait(mark, min(POLL_SECONDS, until - world.monotonic()))
+                given_up |= give_up_epochs(held, given_up)
+        close_epochs(held)
+        changes.wait(mark, min(POLL_SECONDS, until - world.monotonic()))
 
 
 def _postpone_unless_working(held: HeldUnits) -> str:
     """Describe the work under way in held units; if there is none, postpone the next epochs of regions among them."""
     with held.catalog.read() as connection:
-        if rest := describe_held_work(connection, held.application, held.programs, held.names):
+        if rest := describe_held_work(connection, held):
             return rest
     u = tables.unit
     periods = (u.c.application == held.application, u.c.name.in_(held.names), u.c.timer == "period")
     with held.catalog.write() as connection:
-        rest = describe_held_work(connection, held.application, held.programs, held.names)
+        rest = describe_held_work(connection, held)
         if not rest:
             connection.execute(update(u).where(*periods).values(deadline=clock.now() + HOLD_SECONDS))
     return rest
 
 
-def roll_back_failed(catalog: Catalog, application: str, units: Collection[str]) -> None:
+def roll_back_failed(held: HeldUnits) -> None:
     """Roll failed units, which cannot close an epoch, back to their last cut, and remove their retracted outputs.
 
     They continue in a new generation. Nothing is written if no unit has failed.
@@ -162,21 +149,25 @@ def roll_back_failed(catalog: Catalog, application: str, units: Collection[str])
         InvariantError: the rollback breaks a rule of the protocol.
     """
     u = tables.unit
-    failed = (u.c.application == application, u.c.name.in_(units), u.c.state.in_(HALTED))
-    with catalog.read() as connection:
+    failed = (u.c.application == held.application, u.c.name.in_(held.names), u.c.state.in_(HALTED))
+    with held.catalog.read() as connection:
         if connection.execute(select(u.c.name).where(*failed)).first() is None:
             return
     garbage: list[str] = []
-    with catalog.write() as connection:
+    with held.catalog.write() as connection:
         for unit in UnitRow.all(connection, select(u).where(*failed)):
             garbage += take_back(connection, unit)
-    retract(catalog, application, garbage)
+    retract(held.catalog, held.application, garbage)
 
 
-def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -> set[str]:
+def give_up_epochs(held: HeldUnits, given_up: Collection[str]) -> set[str]:
     """Roll back regions to their last cut if they are within an epoch that only their trigger operator can end.
 
     Their retracted outputs are removed.
+
+    Args:
+        held: the held units.
+        given_up: names of the regions that were rolled back before, and are left alone.
 
     Returns:
         Names of the rolled-back regions.
@@ -184,7 +175,8 @@ def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -
     Raises:
         InvariantError: the rollback breaks a rule of the protocol.
     """
-    u = tables.unit
+    u, catalog, application = tables.unit, held.catalog, held.application
+    units = set(held.names) - set(given_up)
     mine = (u.c.application == application, u.c.name.in_(units), u.c.region.is_not(None))
     driven = (*mine, u.c.period.is_(None), u.c.state == "PROCESSING")
     with catalog.read() as connection:

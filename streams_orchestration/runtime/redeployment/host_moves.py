@@ -146,8 +146,8 @@ def _move(catalog: Catalog, application: str, leave: str | None, within: float) 
     if not places:
         return []
     programs = [pe.program for pe in deployed_pes(catalog, application)]
-    with units_on_hold(catalog, application, units):
-        held = HeldUnits(catalog, application, programs, units)
+    held = HeldUnits(catalog, application, programs, units)
+    with units_on_hold(held):
         if rest := drain(held, world.monotonic() + within, mend=False):
             again = f"drain {leave} again" if leave is not None else "it is tried again"
             message = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -11,7 +11,6 @@ from sqlalchemy import select
 
 from streams_orchestration import world
 from streams_orchestration.compiler.compilation import PlannedCompilation
-from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
@@ -30,7 +29,7 @@ from streams_orchestration.runtime.errors.operator_errors import OperatorError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
 from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
-from streams_orchestration.runtime.redeployment.draining import HeldUnits, drain, postpone_if_drained, units_on_hold
+from streams_orchestration.runtime.redeployment.draining import drain, postpone_if_drained, units_on_hold
 from streams_orchestration.runtime.redeployment.state_migration import (
     Carrier,
     CommonCut,
@@ -41,7 +40,7 @@ from streams_orchestration.runtime.redeployment.state_migration import (
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, require_incomplete, switch
 from streams_orchestration.runtime.redeployment.trial_supervision import await_trial, launch_or_revert
 from streams_orchestration.runtime.storage.store import remove_files
-from streams_orchestration.runtime.units.holding import hold_units
+from streams_orchestration.runtime.units.holding import HeldUnits, hold_units
 
 log = logging.getLogger("streams.redeploy")
 
@@ -65,11 +64,11 @@ class NotWrittenError(StreamsRuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class PlanChange:
-    """An accepted redeploy: the deployed programs, the new plan, and the decisions about units and states."""
+    """An accepted redeploy: the units that change, the new plan, and the decisions about units and states."""
 
     opened: OpenedApplication
-    programs: Sequence[PeProgram]
-    """The programs of the deployed PEs."""
+    held: HeldUnits
+    """The deployed units that change. They are held from the drain to the switch."""
     after: PlannedCompilation
     """The new plan, with its run-time numbers."""
     redeployment: Redeployment
@@ -133,11 +132,12 @@ def replace_plan(opened: OpenedApplication, request: Redeploy | Revert) -> Redep
         raise RedeployRefusedError(redeployment)
     after = at_run_time(add_query_columns(opened.wanted), redeployment.numbering)
     programs = [pe.program for pe in deployed_pes(catalog, application)]
-    change = PlanChange(opened, programs, after, redeployment, request.within)
+    held = HeldUnits(catalog, application, programs, redeployment.ending)
+    change = PlanChange(opened, held, after, redeployment, request.within)
     until = world.monotonic() + request.within
     with resumed(opened) as was_stopped:
         rehearse(change)
-        with units_on_hold(catalog, application, redeployment.ending):
+        with units_on_hold(held):
             garbage = switch_at_cut(change, until)
     remove_files(catalog.store, garbage)
     launch_or_revert(catalog, application)
@@ -214,7 +214,7 @@ def switch_at_cut(change: PlanChange, until: float) -> list[str]:
         try:
             return switch_over(change, carry_over(change))
         except NotAtCutError:  # perhaps since the hold has expired
-            hold_units(change.catalog, change.application, change.redeployment.ending)
+            hold_units(change.held)
 
 
 def drain_changed(change: PlanChange, until: float) -> None:
@@ -227,11 +227,10 @@ def drain_changed(change: PlanChange, until: float) -> None:
             another version.
         InvariantError: a rollback breaks a rule of the protocol.
     """
-    held = HeldUnits(change.catalog, change.application, change.programs, change.redeployment.ending)
-    if postpone_if_drained(held):
+    if postpone_if_drained(change.held):
         return
     launch_hosts(change.catalog, change.application)
-    if rest := drain(held, until):
+    if rest := drain(change.held, until):
         raise NotDrainedError(change.application, rest, change.within)
 
 
@@ -266,7 +265,7 @@ def switch_over(change: PlanChange, new: NewPlan) -> list[str]:
         CommitUnknownError: it is unknown if the plan was replaced.
     """
     with removed_on_failure(change.catalog.store, new.carried.written), change.catalog.write() as connection:
-        return switch(connection, change.programs, new, change.within)
+        return switch(connection, change.held, new, change.within)
 
 
 def await_decision(change: PlanChange, *, was_stopped: bool) -> Redeployment:
@@ -295,6 +294,6 @@ def await_decision(change: PlanChange, *, was_stopped: bool) -> Redeployment:
 
 def _carrier(change: PlanChange) -> tuple[Carrier, CommonCut]:
     with change.catalog.read() as connection:
-        cut = read_cut(connection, change.application, change.programs, change.redeployment.ending)
+        cut = read_cut(connection, change.held)
     after = change.after
-    return Carrier(change.opened.home, base_directory(after), change.programs, after.deployment.programs, cut), cut
+    return Carrier(change.opened.home, base_directory(after), change.held.programs, after.deployment.programs, cut), cut

@@ -36,6 +36,7 @@ from streams_orchestration.runtime.storage.store import Store, remove_files
 from streams_orchestration.runtime.tasks.instances import WATERMARK, operator_context
 from streams_orchestration.runtime.tasks.state_files import read_state, small_state, state_data, store_dump
 from streams_orchestration.runtime.tasks.stored_states import newest_states
+from streams_orchestration.runtime.units.holding import HeldUnits
 
 
 class StateNotWrittenError(StreamsRuntimeError):
@@ -117,12 +118,10 @@ class CommonCut:
     """Operator -> its state at the cut."""
 
 
-def read_cut(
-    connection: Connection, application: str, programs: Iterable[PeProgram], units: Iterable[str]
-) -> CommonCut:
-    """Read the states and offsets of units at their cuts."""
-    changed = set(units)
-    members = {program.pe for program in programs if program.unit in changed}
+def read_cut(connection: Connection, held: HeldUnits) -> CommonCut:
+    """Read the states and offsets of held units at their cuts."""
+    application, changed = held.application, set(held.names)
+    members = {program.pe for program in held.programs if program.unit in changed}
     a, u, p = tables.application, tables.unit, tables.pe
     before = ApplicationRow.one(connection, select(a).where(a.c.name == application))
     rows = UnitRow.all(connection, select(u).where(u.c.application == application))

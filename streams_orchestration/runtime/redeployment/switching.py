@@ -7,7 +7,7 @@ versions of states only grow. Unchanged units are not touched.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -39,7 +39,7 @@ from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.transport.connections import carry_connections, connect, declare, next_number
 from streams_orchestration.runtime.transport.readers import drop_unread_exports
 from streams_orchestration.runtime.units.boundaries import forget_units, insert_cut, insert_states, place_hosts
-from streams_orchestration.runtime.units.holding import describe_held_work
+from streams_orchestration.runtime.units.holding import HeldUnits, describe_held_work
 from streams_orchestration.runtime.units.previous_plan import read_plan
 from streams_orchestration.runtime.units.trial import open_trial
 from streams_orchestration.runtime.units.unit_store import HISTORY
@@ -79,12 +79,12 @@ class NewPlan:
         return self.compilation.deployment
 
 
-def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, within: float) -> list[str]:
+def switch(connection: Connection, held: HeldUnits, new: NewPlan, within: float) -> list[str]:
     """Replace the deployed plan by a new one, and open its trial.
 
     Args:
         connection: a connection in a writing transaction.
-        programs: the programs of the deployed PEs.
+        held: the units that change.
         new: the new plan.
         within: seconds in which every started unit must complete an epoch.
 
@@ -99,11 +99,11 @@ def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, 
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
     """
     redeployment = new.redeployment
-    application, changed, begins = redeployment.application, set(redeployment.ending), set(redeployment.beginning)
+    application, changed, begins = held.application, set(held.names), set(redeployment.beginning)
     require_incomplete(connection, application)
-    if rest := describe_held_work(connection, application, programs, changed):
+    if rest := describe_held_work(connection, held):
         raise NotAtCutError(rest)
-    if read_cut(connection, application, programs, changed) != new.cut:
+    if read_cut(connection, held) != new.cut:
         message = f"{application} has processed more batches since its states were read"
         raise NotAtCutError(message)
     u = tables.unit
@@ -112,8 +112,8 @@ def switch(connection: Connection, programs: Sequence[PeProgram], new: NewPlan, 
         message = f"the hold on {free[0]} has expired, so the states of the new plan may have been removed"
         raise NotAtCutError(message)
     before = read_plan(connection, application, changed, redeployment.formers)
-    counters = read_counters(connection, application, [each.pe for each in programs if each.unit in changed])
-    garbage = _remove(connection, application, programs, changed)
+    counters = read_counters(connection, application, [each.pe for each in held.programs if each.unit in changed])
+    garbage = _remove(connection, held)
     begin(connection, new, rows)
     begun = [program for program in new.deployment.programs if program.unit in begins]
     counters.carry_on(connection, begun, redeployment.formers, clock.now())
@@ -169,13 +169,12 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
     _write_application(connection, new)
 
 
-def _remove(
-    connection: Connection, application: str, programs: Sequence[PeProgram], units: Collection[str]
-) -> list[str]:
-    """Delete changed units with their states and segments, except segments of streams that others may still read.
+def _remove(connection: Connection, held: HeldUnits) -> list[str]:
+    """Delete held units with their states and segments, except segments of streams that others may still read.
 
     Return the files to remove, since the catalog no longer names them.
     """
+    application, programs, units = held.application, held.programs, held.names
     members = [program for program in programs if program.unit in units]
     ids = [program.pe for program in members]
     read_on = {stream.stream for program in programs if program.unit not in units for stream in program.inputs}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +13,6 @@ from sqlalchemy import Connection, select, update
 
 from streams_orchestration import world
 from streams_orchestration.compiler.compilation import PlannedCompilation
-from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.loading.import_path import import_from
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -25,7 +24,7 @@ from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.redeployment.deployed_plan import deployed_plan, stored_facts
-from streams_orchestration.runtime.redeployment.draining import HeldUnits, drain, postpone_if_drained, units_on_hold
+from streams_orchestration.runtime.redeployment.draining import drain, postpone_if_drained, units_on_hold
 from streams_orchestration.runtime.redeployment.state_migration import CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.trial_supervision import await_trial
 from streams_orchestration.runtime.savepoints.atomic_places import new_directory, place_of, sweep
@@ -50,7 +49,7 @@ from streams_orchestration.runtime.sinks.outputs import newest_name
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.state_files import content_of
 from streams_orchestration.runtime.units.failures import find_failures
-from streams_orchestration.runtime.units.holding import describe_held_work
+from streams_orchestration.runtime.units.holding import HeldUnits, describe_held_work
 from streams_orchestration.runtime.units.reading import application_row, open_catalog, read_units
 
 CUT_TIMEOUT_SECONDS = 120.0
@@ -120,10 +119,11 @@ def create_savepoint(
     sweep(home, application)
     place = place_of(home, application, name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
     programs = [pe.program for pe in deployed_pes(catalog, application)]
+    every_unit = HeldUnits(catalog, application, programs, {program.unit for program in programs})
     began = world.monotonic()
     with new_directory(place) as directory:
-        with _at_rest(catalog, application, programs, within):
-            taken = _copy_cut(catalog, application, programs, directory)
+        with _at_rest(every_unit, within):
+            taken = _copy_cut(every_unit, directory)
         paused = world.monotonic() - began
         manifest = _described(directory, place.name, taken)
         write_manifest(directory, manifest)
@@ -131,7 +131,7 @@ def create_savepoint(
 
 
 @contextmanager
-def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], within: float) -> Generator[None]:
+def _at_rest(held: HeldUnits, within: float) -> Generator[None]:
     """Hold the application at a cut within the block; on exit it runs or is stopped as before.
 
     If it is not at a cut, its missing hosts are started first.
@@ -144,14 +144,14 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
         StreamsRuntimeError, InvariantError: the plan was replaced meanwhile, or a rule of the protocol is broken.
         NotDeployedError: the application was removed meanwhile.
     """
-    changing = next((each.name for p in programs for each in p.operators.values() if each.links is not None), None)
+    catalog, application = held.catalog, held.application
+    changing = next((each.name for p in held.programs for each in p.operators.values() if each.links is not None), None)
     if changing is not None:
         message = (
             f"{application}: no savepoint can be taken, since {changing} may change Imports and Exports while it runs, "
             "and a savepoint has no connections"
         )
         raise SavepointError(message)
-    held = HeldUnits(catalog, application, programs, {program.unit for program in programs})
     status = read_units(catalog, application)
     hopeless = [failure for failure in find_failures(status, clock.now()) if failure.exhausted]
     if status.state in ("RUNNING", "WAITING") and hopeless:
@@ -162,7 +162,7 @@ def _at_rest(catalog: Catalog, application: str, programs: Sequence[PeProgram], 
         raise SavepointError(message)
     stopped = status.state == "STOPPED"
     resumed = False
-    with units_on_hold(catalog, application, held.names):
+    with units_on_hold(held):
         try:
             rest = ""
             if not postpone_if_drained(held):
@@ -219,7 +219,7 @@ def _explain_missing_cut(catalog: Catalog, application: str, rest: str) -> str:
     return ", ".join([rest, *failing, *driven])
 
 
-def _copy_cut(catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: SavepointPlace) -> _Taken:
+def _copy_cut(held: HeldUnits, directory: SavepointPlace) -> _Taken:
     """Read the cut of the held application, and copy its state files into the savepoint. `_described` checks them.
 
     Raises:
@@ -229,19 +229,19 @@ def _copy_cut(catalog: Catalog, application: str, programs: Sequence[PeProgram],
         OtherVersionError: another version of the product wrote the deployed plan.
         OSError: a state cannot be copied.
     """
-    units = {program.unit for program in programs}
+    catalog, application = held.catalog, held.application
     with catalog.read() as connection:
-        if rest := describe_held_work(connection, application, programs, units):
+        if rest := describe_held_work(connection, held):
             message = f"{application} processed more batches while its savepoint was taken: {rest}. Try again."
             raise SavepointError(message)
         row = application_row(connection, catalog.home, application)
         plan = deployed_plan(connection, row)
-        cut = read_cut(connection, application, programs, units)
+        cut = read_cut(connection, held)
         imports = tuple(_imports(connection, application, cut))
     with world.Pool(MAX_PARALLEL_COPIES) as pool:
         kept = pool.map(partial(_kept, directory / STATES), range(len(cut.states)), cut.states.values())
         states = dict(zip(cut.states, kept, strict=True))
-    listed = tuple(sinks(catalog.home, programs))
+    listed = tuple(sinks(catalog.home, held.programs))
     with catalog.read() as connection:  # read after the listing, which then has all files of these directories
         written = tuple(
             SavedSink(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, select, update
 
@@ -11,7 +11,13 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
-from streams_orchestration.runtime.units.holding import at_cut, close_epochs, describe_held_work, hold_units
+from streams_orchestration.runtime.units.holding import (
+    HeldUnits,
+    at_cut,
+    close_epochs,
+    describe_held_work,
+    hold_units,
+)
 from streams_orchestration.runtime.units.trial import is_on_trial
 from streams_orchestration.runtime.units.watch import observe
 
@@ -31,30 +37,30 @@ def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PePro
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
     """
     a = tables.application
-    units = {program.unit for program in programs}
+    every_unit = HeldUnits(catalog, application, programs, {program.unit for program in programs})
     with catalog.read() as connection:
         row = connection.execute(select(a.c.bounded, a.c.wanted).where(a.c.name == application)).one_or_none()
         if row is None or row.bounded is None or row.wanted != "RUNNING":
             return False
-        if not _all_taken(connection, application, programs, row.bounded) or is_on_trial(connection, application):
+        if not _all_taken(connection, every_unit, row.bounded) or is_on_trial(connection, application):
             return False
-        rest = describe_held_work(connection, application, programs, units)
-        held = _is_held(connection, application, units)
+        rest = describe_held_work(connection, every_unit)
+        stays_held = _stays_held(connection, every_unit)
     if rest:
-        if not held:
-            hold_units(catalog, application, units)
-        _end_driven_epochs(catalog, application, units)
-        close_epochs(catalog, application, units)
+        if not stays_held:
+            hold_units(every_unit)
+        _end_driven_epochs(every_unit)
+        close_epochs(every_unit)
         return False
-    return _stop(catalog, application, programs, units, row.bounded)
+    return _stop(every_unit, row.bounded)
 
 
-def _all_taken(connection: Connection, application: str, programs: Sequence[PeProgram], run: str) -> bool:
+def _all_taken(connection: Connection, held: HeldUnits, run: str) -> bool:
     """Return True if every source has reached the end of the run, or ended; False if a PE is not deployed."""
     p = tables.pe
-    rows = connection.execute(select(p.c.id, p.c.position).where(p.c.application == application)).all()
+    rows = connection.execute(select(p.c.id, p.c.position).where(p.c.application == held.application)).all()
     positions = {row.id: row.position for row in rows}
-    for program in programs:
+    for program in held.programs:
         position = positions.get(program.pe)
         if position is None:  # another plan has other PEs
             return False
@@ -64,23 +70,23 @@ def _all_taken(connection: Connection, application: str, programs: Sequence[PePr
     return True
 
 
-def _is_held(connection: Connection, application: str, units: Collection[str]) -> bool:
+def _stays_held(connection: Connection, held: HeldUnits) -> bool:
     """Return True if the holds of all units last for at least half of `HOLD_SECONDS` more."""
     u = tables.unit
-    mine = (u.c.application == application, u.c.name.in_(units))
+    mine = (u.c.application == held.application, u.c.name.in_(held.names))
     soon = clock.now() + HOLD_SECONDS / 2
     return all(until is not None and until > soon for until in connection.scalars(select(u.c.held_until).where(*mine)))
 
 
-def _end_driven_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
+def _end_driven_epochs(held: HeldUnits) -> None:
     """Request the end of the open epochs of regions whose trigger operator gets no more input, and advance them.
 
     Regions at a cut, and regions whose end was requested already, are left out. Raises StreamsRuntimeError if a unit
     was removed meanwhile, or a rule of the protocol is broken.
     """
-    u = tables.unit
+    u, catalog, application = tables.unit, held.catalog, held.application
     open_epochs = (
-        *(u.c.application == application, u.c.name.in_(units), u.c.region.is_not(None), u.c.period.is_(None)),
+        *(u.c.application == application, u.c.name.in_(held.names), u.c.region.is_not(None), u.c.period.is_(None)),
         *(u.c.state == "PROCESSING", u.c.drain_asked.is_(None) | (u.c.drain_asked < u.c.current_epoch)),
     )
     with catalog.read() as connection:
@@ -93,17 +99,17 @@ def _end_driven_epochs(catalog: Catalog, application: str, units: Collection[str
         observe(catalog, application, names)
 
 
-def _stop(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str], run: str) -> bool:
+def _stop(held: HeldUnits, run: str) -> bool:
     """Stop the application and end its holds if all input is processed; return True if this call has stopped it.
 
     If the application was stopped meanwhile, or has another bounded run, only the holds are ended.
     """
-    a, u = tables.application, tables.unit
+    a, u, application = tables.application, tables.unit, held.application
     this = (a.c.name == application, a.c.bounded == run, a.c.wanted == "RUNNING")
-    with catalog.write() as connection:
-        if not _all_taken(connection, application, programs, run):
+    with held.catalog.write() as connection:
+        if not _all_taken(connection, held, run):
             return False
-        if describe_held_work(connection, application, programs, units):
+        if describe_held_work(connection, held):
             return False
         stopped = connection.execute(update(a).where(*this).values(wanted="STOPPED", taken_at=clock.now()))
         connection.execute(update(u).where(u.c.application == application).values(held_until=None))

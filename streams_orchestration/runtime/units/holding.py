@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, select, update
 
@@ -26,26 +27,36 @@ _OPEN_PES = (
 )
 
 
-def hold_units(catalog: Catalog, application: str, units: Collection[str], *, begins: bool = True) -> None:
+@dataclass(frozen=True, slots=True)
+class HeldUnits:
+    """The units of an application that are held, until all of them are at cuts."""
+
+    catalog: Catalog
+    application: str
+    programs: Sequence[PeProgram]
+    """The programs of all PEs of the application."""
+    names: Collection[str]
+    """The names of the units."""
+
+
+def hold_units(held: HeldUnits, *, begins: bool = True) -> None:
     """Hold units for `HOLD_SECONDS`: their sources and the streams of units that run on deliver nothing new to them.
 
     Regions that are at a cut stay there, since their periods are prolonged. A region whose trigger operator ends its
     epochs first continues to its next cut. A temporary run of the application then ends at the same time as the holds.
 
     Args:
-        catalog: the catalog.
-        application: the name of the application.
-        units: the names of the units.
+        held: the units.
         begins: False only to prolong holds; a hold that was removed meanwhile stays removed.
     """
-    u, a = tables.unit, tables.application
+    u, a, application = tables.unit, tables.application, held.application
     until = clock.now() + HOLD_SECONDS
-    with catalog.write() as connection:
+    with held.catalog.write() as connection:
         for_a_while = (a.c.name == application, a.c.runs_until.is_not(None))
         connection.execute(update(a).where(*for_a_while).values(runs_until=until))
-        there = connection.scalars(select(u.c.name).where(u.c.application == application, u.c.name.in_(units))).all()
+        mine = (u.c.application == application, u.c.name.in_(held.names))
+        there = connection.scalars(select(u.c.name).where(*mine)).all()
         still = [name for name in there if at_cut(connection, application, name)]
-        mine = (u.c.application == application, u.c.name.in_(units))
         mine = mine if begins else (*mine, u.c.held_until.is_not(None))
         connection.execute(update(u).where(*mine).values(held_until=until))
         periods = (u.c.application == application, u.c.name.in_(still), u.c.timer == "period")
@@ -61,15 +72,15 @@ def release_units(catalog: Catalog, application: str) -> None:
         connection.execute(update(u).where(*held).values(held_until=None))
 
 
-def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """Let the periods of those units that are not at a cut end now, and advance these units with `observe`.
+def close_epochs(held: HeldUnits) -> None:
+    """Let the periods of held units that are not at a cut end now, and advance these units with `observe`.
 
     Units whose trigger operator ends their epochs have no period and stay as they are. If all other units are at cuts,
     nothing is done. Raises StreamsRuntimeError if a unit was removed meanwhile, or a rule of the protocol is broken.
     """
-    u = tables.unit
+    u, catalog, application = tables.unit, held.catalog, held.application
     now = clock.now()
-    early = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period", u.c.deadline > now)
+    early = (u.c.application == application, u.c.name.in_(held.names), u.c.timer == "period", u.c.deadline > now)
     with catalog.read() as connection:
         waiting = connection.scalars(select(u.c.name).where(*early)).all()
         if all(at_cut(connection, application, name) for name in waiting):
@@ -85,24 +96,17 @@ def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> 
     observe(catalog, application, open_units)
 
 
-def describe_held_work(
-    connection: Connection, application: str, programs: Iterable[PeProgram], units: Collection[str]
-) -> str:
+def describe_held_work(connection: Connection, held: HeldUnits) -> str:
     """Return a description of the first work under way that is found in held units; empty if there is none.
 
     Work is under way in a unit that is not at a cut, in a stream between two of the units with unread tuples, and in
     outputs that are not visible yet.
-
-    Args:
-        connection: the connection of a transaction.
-        application: the name of the application.
-        programs: the programs of all its PEs.
-        units: the names of the held units.
     """
-    for name in sorted(units):
+    application = held.application
+    for name in sorted(held.names):
         if not at_cut(connection, application, name):
             return f"{name} has not closed its epoch"
-    members = [program for program in programs if program.unit in units]
+    members = [program for program in held.programs if program.unit in held.names]
     of_unit = {program.pe: program.unit for program in members}
     p, s, f = tables.pe, tables.segment, tables.sink_file
     positions = {

@@ -22,6 +22,7 @@ from streams_orchestration.runtime.redeployment import draining, host_rescheduli
 from streams_orchestration.runtime.sinks import publisher as publishing
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.holding import HeldUnits
 
 TIMEOUT_SECONDS = 20.0
 
@@ -78,7 +79,7 @@ def test_a_hold_is_renewed_after_an_unexpected_error(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(draining, "HOLD_SECONDS", 0.003)
     monkeypatch.setattr(draining, "hold_units", lambda *_, **__: None if next(first, None) else renewed())
     monkeypatch.setattr(draining, "release_units", lambda *_: None)
-    with draining.units_on_hold(None, "app", ["region-0"]):  # type: ignore[arg-type]
+    with draining.units_on_hold(HeldUnits(None, "app", (), ["region-0"])):  # type: ignore[arg-type]
         assert renewed.is_reached()
 
 

@@ -18,7 +18,7 @@ from streams_orchestration.runtime.logs.logs import read_log_end
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.holding import hold_units, release_units
+from streams_orchestration.runtime.units.holding import HeldUnits, hold_units, release_units
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
@@ -151,7 +151,7 @@ def test_a_host_that_is_done_stays_while_units_are_held_for_another_plan(host: H
         connection.execute(update(tables.pe).values(final=True, state="COMPLETED"))
     set_unit(host, state="COMPLETED")
     units = [unit.name for unit in read_status(host.home, "app").units]
-    hold_units(host.catalog, "app", units)
+    hold_units(HeldUnits(host.catalog, "app", (), units))
     host._reconcile()
     assert not host._complete_finished()
     release_units(host.catalog, "app")

@@ -114,7 +114,7 @@ def test_an_application_is_not_marked_as_complete_if_units_are_held_during_its_l
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
     def held() -> bool:
-        hold_units(local.catalog, local.name, local.units)
+        hold_units(local.held())
         return True
 
     monkeypatch.setattr(stepping, "complete", lambda catalog, name: complete(catalog, name, held))

@@ -19,8 +19,7 @@ def local(tmp_path: Path, hosts: FakeHosts) -> LocalApplication:
     """At a cut in the middle of its data."""
     application = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 3), source_limit=4)
     run_some(application, 4)
-    units = list(application.units)
-    hold_units(application.catalog, application.name, units)
-    drained(application, units)
+    hold_units(application.held())
+    drained(application, list(application.units))
     set_rows(application, tables.unit, held_until=None)
     return application

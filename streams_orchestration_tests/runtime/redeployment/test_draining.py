@@ -131,10 +131,10 @@ def test_an_end_of_the_sources_behind_the_cut_is_forgotten_with_the_tuples_befor
         local.step(first)
     with local.catalog.write() as connection:
         connection.execute(update(u).where(u.c.name == first.unit).values(state="UNHEALTHY"))
-    draining.roll_back_failed(local.catalog, local.name, [first.unit])
+    draining.roll_back_failed(local.held([first.unit]))
     assert final_epoch() is None
     local.step(first)
-    draining.close_epochs(local.catalog, local.name, [first.unit])
+    draining.close_epochs(local.held([first.unit]))
     local.run()
     assert published(local.published("Out")) == sorted(rows(COUNT))
 
@@ -155,7 +155,7 @@ def test_a_unit_that_is_taken_back_has_no_cause_but_still_counts_its_resets(tmp_
             of_unit.values(**given_up, **counted, give_up_at=2.0, outage={"failed": 1.0, "detected": 1.0})
         )
         before = UnitRow.one(connection, select(u).where(u.c.name == name))
-    draining.roll_back_failed(local.catalog, local.name, [name])
+    draining.roll_back_failed(local.held([name]))
     with local.catalog.read() as connection:
         after = UnitRow.one(connection, select(u).where(u.c.name == name))
         epochs = set(connection.scalars(select(tables.pe.c.epoch).where(tables.pe.c.unit == name)))

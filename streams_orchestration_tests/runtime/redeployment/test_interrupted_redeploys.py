@@ -209,7 +209,7 @@ def test_a_hold_is_renewed_as_long_as_it_takes(local: LocalApplication, monkeypa
         with local.catalog.read() as connection:
             return connection.scalar(select(u.c.held_until)) or 0.0
 
-    with units_on_hold(local.catalog, local.name, local.units):
+    with units_on_hold(local.held()):
         first = until()
         mark = local.catalog.changes.mark()
         while until() == first:

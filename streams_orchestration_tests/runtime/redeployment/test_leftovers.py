@@ -51,7 +51,7 @@ def test_files_of_a_block_that_fails_are_removed_unless_the_catalog_may_name_the
 
 def test_states_for_a_plan_that_never_came_are_removed_unless_a_redeploy_is_under_way(local: LocalApplication):
     written = written_state(local, 7)
-    hold_units(local.catalog, local.name, local.units)
+    hold_units(local.held())
     assert unknown_pes(local.catalog, local.name) is None
     release_units(local.catalog, local.name)
     assert unknown_pes(local.catalog, local.name) == (7,)
@@ -61,7 +61,7 @@ def test_states_for_a_plan_that_never_came_are_removed_unless_a_redeploy_is_unde
 
 def test_a_query_that_starts_in_the_middle_of_a_redeploy_leaves_the_states_of_the_new_plan(local: LocalApplication):
     written = written_state(local, 0)
-    hold_units(local.catalog, local.name, local.units)
+    hold_units(local.held())
     assert sweep(local.catalog, local.name, [0]) == (0, True)
     assert written.exists()
     release_units(local.catalog, local.name)

@@ -61,6 +61,6 @@ def test_a_held_region_goes_on_to_its_own_next_cut_and_no_further(tmp_path: Path
     local = LocalApplication(Home(tmp_path), beacon(23, 10, fusion="manual", pes=1), 4)
     (program,) = local.programs
     assert local.step(program)
-    draining.hold_units(local.catalog, local.name, local.units)
+    draining.hold_units(local.held())
     assert [local.step(program) for _ in range(6)] == [True, True, True, False, False, False]
     assert epochs(local) == EPOCHS[:1]

@@ -22,7 +22,6 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.redeployment import draining
-from streams_orchestration.runtime.redeployment.draining import HeldUnits
 from streams_orchestration.runtime.redeployment.trial_supervision import OnTrialError
 from streams_orchestration.runtime.savepoints import atomic_places, copying, creating
 from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint, list_savepoints, remove_savepoint
@@ -32,6 +31,7 @@ from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPl
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.units.garbage import collect_garbage
+from streams_orchestration.runtime.units.holding import HeldUnits
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import published
