@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,12 +18,9 @@ from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
-from streams_orchestration.runtime.deployment.opening import OpenedApplication
-from streams_orchestration.runtime.deployment.run_kinds import ENDLESS
 from streams_orchestration.runtime.redeployment.deployed_plan import deployed_plan, preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import give_up_epochs
 from streams_orchestration.runtime.redeployment.redeploying import PlanChange, carry_over, switch_over
-from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.tasks.stored_states import state_files
@@ -109,9 +107,7 @@ def redeploy(
     assert redeployment.acceptable, redeployment.document()
     drained(local, redeployment.ending)
     after = at_run_time(wanted, redeployment.numbering)
-    settings = Settings.from_environment(local.home.environment)
-    opened = OpenedApplication(local.catalog, settings, deployable(wanted), ENDLESS, deployed=True)
-    change = PlanChange(opened, local.held(redeployment.ending), after, redeployment, WITHIN)
+    change = PlanChange(local.held(redeployment.ending), after, redeployment, WITHIN, math.inf)
     remove_files(local.home.store, switch_over(change, carry_over(change)))
     adopt(local)
     return redeployment

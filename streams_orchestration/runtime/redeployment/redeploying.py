@@ -32,7 +32,6 @@ from streams_orchestration.runtime.redeployment.deployed_plan import preview_red
 from streams_orchestration.runtime.redeployment.draining import drain, postpone_if_drained, units_on_hold
 from streams_orchestration.runtime.redeployment.state_migration import (
     Carrier,
-    CommonCut,
     StateNotWrittenError,
     read_cut,
     removed_on_failure,
@@ -66,7 +65,6 @@ class NotWrittenError(StreamsRuntimeError):
 class PlanChange:
     """An accepted redeploy: the units that change, the new plan, and the decisions about units and states."""
 
-    opened: OpenedApplication
     held: HeldUnits
     """The deployed units that change. They are held from the drain to the switch."""
     after: PlannedCompilation
@@ -74,16 +72,18 @@ class PlanChange:
     redeployment: Redeployment
     within: float
     """Seconds for the changed units to reach their cuts, and then to complete an epoch."""
+    until: float
+    """The time of the monotonic clock at which the changed units must be at their cuts."""
 
     @property
     def application(self) -> str:
         """The name of the application."""
-        return self.opened.name
+        return self.held.application
 
     @property
     def catalog(self) -> Catalog:
         """The catalog of the application."""
-        return self.opened.catalog
+        return self.held.catalog
 
 
 def replace_plan(opened: OpenedApplication, request: Redeploy | Revert) -> Redeployment:
@@ -133,12 +133,11 @@ def replace_plan(opened: OpenedApplication, request: Redeploy | Revert) -> Redep
     after = at_run_time(add_query_columns(opened.wanted), redeployment.numbering)
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     held = HeldUnits(catalog, application, programs, redeployment.ending)
-    change = PlanChange(opened, held, after, redeployment, request.within)
-    until = world.monotonic() + request.within
+    change = PlanChange(held, after, redeployment, request.within, world.monotonic() + request.within)
     with resumed(opened) as was_stopped:
         rehearse(change)
         with units_on_hold(held):
-            garbage = switch_at_cut(change, until)
+            garbage = switch_at_cut(change)
     remove_files(catalog.store, garbage)
     launch_or_revert(catalog, application)
     return await_decision(change, was_stopped=was_stopped)
@@ -181,7 +180,7 @@ def rehearse(change: PlanChange) -> None:
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
         SetUpError, ImplementationError, ValidationError: an operator of the new plan cannot be imported or set up.
     """
-    carrier, _ = _carrier(change)
+    carrier = _carrier(change)
     try:
         carrier.carry(change.redeployment)
     except OperatorError as error:
@@ -192,13 +191,13 @@ def rehearse(change: PlanChange) -> None:
         remove_files(change.catalog.store, carrier.written)
 
 
-def switch_at_cut(change: PlanChange, until: float) -> list[str]:
+def switch_at_cut(change: PlanChange) -> list[str]:
     """Drain the changed units, carry their states over, and switch to the new plan, until that succeeds at one cut.
 
     Return the files that the catalog no longer names.
 
     Raises:
-        NotDrainedError: the units are not at their cuts at the time `until` of the monotonic clock.
+        NotDrainedError: the units do not reach their cuts in time.
         HostLaunchError, JavaError: a host cannot be started.
         NotDeployedError, OtherVersionError, StreamsRuntimeError: the plan was removed or replaced meanwhile, or is of
             another version.
@@ -210,18 +209,18 @@ def switch_at_cut(change: PlanChange, until: float) -> list[str]:
         CommitUnknownError: it is unknown if the plan was replaced.
     """
     while True:
-        drain_changed(change, until)
+        drain_changed(change)
         try:
             return switch_over(change, carry_over(change))
         except NotAtCutError:  # perhaps since the hold has expired
             hold_units(change.held)
 
 
-def drain_changed(change: PlanChange, until: float) -> None:
+def drain_changed(change: PlanChange) -> None:
     """Wait until the changed units, which are held, are at their cuts. Hosts are started if they must run for that.
 
     Raises:
-        NotDrainedError: the units are not at their cuts at the time `until` of the monotonic clock.
+        NotDrainedError: the units do not reach their cuts in time.
         HostLaunchError, JavaError: a host cannot be started.
         NotDeployedError, OtherVersionError, StreamsRuntimeError: the plan was removed or replaced meanwhile, or is of
             another version.
@@ -230,7 +229,7 @@ def drain_changed(change: PlanChange, until: float) -> None:
     if postpone_if_drained(change.held):
         return
     launch_hosts(change.catalog, change.application)
-    if rest := drain(change.held, until):
+    if rest := drain(change.held, change.until):
         raise NotDrainedError(change.application, rest, change.within)
 
 
@@ -243,13 +242,13 @@ def carry_over(change: PlanChange) -> NewPlan:
         OperatorError: a stored state cannot be read.
         SetUpError, ImplementationError, ValidationError: an operator of the new plan cannot be imported or set up.
     """
-    carrier, cut = _carrier(change)
+    carrier = _carrier(change)
     try:
         with removed_on_failure(change.catalog.store, carrier.written):
             carried = carrier.carry(change.redeployment)
     except StateNotWrittenError as error:
         raise NotWrittenError(change.application, error) from error
-    return NewPlan(change.opened.home, change.after, change.redeployment, cut, carried)
+    return NewPlan(change.catalog.home, change.after, change.redeployment, carrier.cut, carried)
 
 
 def switch_over(change: PlanChange, new: NewPlan) -> list[str]:
@@ -292,8 +291,8 @@ def await_decision(change: PlanChange, *, was_stopped: bool) -> Redeployment:
     return replace(change.redeployment, measured_seconds=trial.pause)
 
 
-def _carrier(change: PlanChange) -> tuple[Carrier, CommonCut]:
+def _carrier(change: PlanChange) -> Carrier:
     with change.catalog.read() as connection:
         cut = read_cut(connection, change.held)
     after = change.after
-    return Carrier(change.opened.home, base_directory(after), change.held.programs, after.deployment.programs, cut), cut
+    return Carrier(change.catalog.home, base_directory(after), change.held.programs, after.deployment.programs, cut)

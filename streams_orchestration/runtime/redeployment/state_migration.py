@@ -191,7 +191,8 @@ class Carrier:
         self._base = base
         self._formers = {each.name: each for program in deployed for each in program.operators.values()}
         self._programs = {each.name: (program, each) for program in wanted for each in program.operators.values()}
-        self._cut = cut
+        self.cut = cut
+        """The cut of the units that change."""
         self._former_names: dict[str, list[str]] = {}
         """Operator of the new plan -> the deployed operators whose state it gets."""
         self.written: list[str] = []
@@ -246,15 +247,15 @@ class Carrier:
                     self._store(name, watermark, carried)
 
     def _move(self, former: str, operator: str, carried: Carried) -> None:
-        if former in self._cut.sources:
-            carried.offsets[operator] = self._cut.sources[former]
-            if former in self._cut.exhausted:
+        if former in self.cut.sources:
+            carried.offsets[operator] = self.cut.sources[former]
+            if former in self.cut.exhausted:
                 carried.exhausted.add(operator)
-            if former in self._cut.clocks:
-                carried.clocks[operator] = self._cut.clocks[former]
-            if pending := self._cut.idle.get(former):
+            if former in self.cut.clocks:
+                carried.clocks[operator] = self.cut.clocks[former]
+            if pending := self.cut.idle.get(former):
                 carried.idle[operator] = [IdleDecision(**each) for each in pending]
-        stored = self._cut.states.get(former)
+        stored = self.cut.states.get(former)
         if stored is None:
             return
         before, (_, after) = self._formers[former], self._programs[operator]
@@ -290,7 +291,7 @@ class Carrier:
         _, program = self._programs[name]
         formers = self._former_names.get(name, [])
         if program.source:
-            return bool(formers) and self._cut.exhausted.issuperset(formers)
+            return bool(formers) and self.cut.exhausted.issuperset(formers)
         role = program.event_time
         if role is None:
             return False
@@ -304,12 +305,12 @@ class Carrier:
     def _unchanged(self, operator: str) -> set[str]:
         """Return the streams that an operator's PE reads from units that the redeploy does not change."""
         program, _ = self._programs[operator]
-        return {each.stream for each in program.inputs if each.foreign and each.stream not in self._cut.outputs}
+        return {each.stream for each in program.inputs if each.foreign and each.stream not in self.cut.outputs}
 
     def _divide(self, move: StateMove, carried: Carried) -> None:
         names = [place.operator for place in move.sources]
         if move.source:
-            states: list[Mapping[str, Any]] = [self._cut.sources.get(name, {}) for name in names]
+            states: list[Mapping[str, Any]] = [self.cut.sources.get(name, {}) for name in names]
         else:
             with world.Pool(REPLICAS_AT_ONCE) as pool:
                 states = list(pool.map(self._read, names))
@@ -319,13 +320,13 @@ class Carrier:
         divided = dict(zip(targets, divide_states(operator, move, states, floors), strict=True))
         if move.source:
             carried.offsets.update(divided)
-            reached = [value for name in names if (value := self._cut.clocks.get(name, IDLE)) != IDLE]
+            reached = [value for name in names if (value := self.cut.clocks.get(name, IDLE)) != IDLE]
             carried.clocks.update(dict.fromkeys(targets if reached else (), min(reached, default=IDLE)))
             clocks = [state for name in names if (state := self._read(name))]
             for target in targets:
                 if watermark := common_watermark(clocks, self._programs[target][1]):
                     self._store(target, watermark, carried)
-            if self._cut.exhausted.issuperset(names):  # otherwise any new channel may have unread input
+            if self.cut.exhausted.issuperset(names):  # otherwise any new channel may have unread input
                 carried.exhausted.update(targets)
             return
         parts = {
@@ -344,7 +345,7 @@ class Carrier:
         Raises:
             OperatorError: a file is gone, was altered, or cannot be read.
         """
-        stored = self._cut.states.get(operator)
+        stored = self.cut.states.get(operator)
         return {} if stored is None or stored.is_checkpoint else read_state(self._home.store, stored)
 
     def _operator(self, program: OperatorProgram) -> Operator:
@@ -361,7 +362,7 @@ class Carrier:
 
     def _store(self, operator: str, state: dict[str, Any], carried: Carried) -> None:
         pe, program = self._programs[operator]
-        batch, generation = self._cut.batch + 1, self._cut.generation + 1
+        batch, generation = self.cut.batch + 1, self.cut.generation + 1
         directories = directories_of(self._home, pe.application, pe.pe, str(self._base))
         dump = state_data(state, batch, None, b"")
         if dump.parts:
