@@ -192,7 +192,7 @@ class Product:
         decide(self.catalog, self.name)
 
     def revert(self) -> None:
-        assert revert_open(self.catalog, self.name, "for the test") is not None
+        assert revert_open(self.catalog, self.name, "for the test")
         self.report_running()
 
     def publish(self) -> None:

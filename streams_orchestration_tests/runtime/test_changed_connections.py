@@ -215,7 +215,7 @@ def test_an_import_that_its_operator_ends_stays_ended_when_the_exporter_takes_it
     leaving.step(leaving.programs[0])
     collect_garbage(rows.catalog, rows.name, rows.programs)
     leaving.step(leaving.programs[0])  # its position has the connection no more
-    assert revert_open(rows.catalog, rows.name, "for the test") is not None
+    assert revert_open(rows.catalog, rows.name, "for the test")
     adopt(rows)
     run_until_idle(rows, leaving, slow)
     assert [int(line) for line in lines(slow, "kept.csv")] == list(range(30))

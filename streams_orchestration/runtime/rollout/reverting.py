@@ -64,7 +64,7 @@ def end_trial_by_hand(catalog: Catalog, application: str) -> bool:
         HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: a host cannot be started; the previous plan
             is restored all the same.
     """
-    if revert_open(catalog, application, BY_HAND) is None:
+    if not revert_open(catalog, application, BY_HAND):
         _read_previous(catalog, application)  # without one, the revert is refused before it waits for the start lock
         return False
     launch_hosts(catalog, application)

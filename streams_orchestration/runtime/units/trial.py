@@ -8,7 +8,8 @@ a trial is kept in memory: any process that observes the units of the applicatio
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
@@ -99,8 +100,8 @@ def decide(catalog: Catalog, application: str) -> None:
     retract(catalog, application, garbage)
 
 
-def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | None:
-    """Revert the open trial, and return it as it was before; None if no trial is open.
+def revert_open(catalog: Catalog, application: str, cause: str) -> bool:
+    """Revert the open trial; return False if no trial is open.
 
     Files that the catalog no longer names, and retracted outputs, are removed.
 
@@ -110,10 +111,10 @@ def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | No
     with catalog.write() as connection:
         trial = read_trial(connection, application)
         if trial is None or trial.state != "OPEN":
-            return None
+            return False
         garbage = revert(connection, trial, cause)
     retract(catalog, application, garbage)
-    return trial
+    return True
 
 
 def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
@@ -186,55 +187,73 @@ def _pause(connection: Connection, application: str, before: Mapping[str, float]
 
 def judge_trial(connection: Connection, trial: TrialRow) -> TrialVerdict:
     """Return the verdict on an open trial; its state is `OPEN` while the trial is undecided."""
-    u, p, h = tables.unit, tables.pe, tables.host
-    application, now = trial.application, clock.now()
-    units = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.shown_epoch.is_not(None)))
-    pes = PeRow.all(connection, select(p).where(p.c.application == application, p.c.unit.in_([x.name for x in units])))
-    hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_({x.host for x in pes})))
-    if cause := _failed(units, pes, hosts, now):
+    now = clock.now()
+    tried = _read_tried(connection, trial.application)
+    if cause := _failed(tried, now):
         return TrialVerdict("REVERTED", cause)
-    open_units = [unit for unit in units if not _is_proved(connection, unit, units, pes)]
-    if not open_units:
+    unproved = [unit for unit in tried.units if not _is_proved(connection, tried, unit)]
+    if not unproved:
         return TrialVerdict("PASSED")
     if now < trial.until:
         return TrialVerdict("OPEN")
-    name, reason = open_units[0].name, _reason(open_units[0], pes, hosts, now)
-    return TrialVerdict("REVERTED", f"{name} has completed no epoch within {trial.within:g} s{reason}")
+    reason = _reason(tried, unproved[0], now)
+    return TrialVerdict("REVERTED", f"{unproved[0].name} has completed no epoch within {trial.within:g} s{reason}")
 
 
-def _failed(units: Sequence[UnitRow], pes: Sequence[PeRow], hosts: Iterable[HostRow], now: float) -> str:
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """The units on trial, with their PEs and the hosts of these."""
+
+    units: Sequence[UnitRow]
+    pes: Sequence[PeRow]
+    hosts: Sequence[HostRow]
+
+    def pes_of(self, unit: UnitRow) -> list[PeRow]:
+        """Return the PEs of one of the units."""
+        return [pe for pe in self.pes if pe.unit == unit.name]
+
+
+def _read_tried(connection: Connection, application: str) -> _Tried:
+    u, p, h = tables.unit, tables.pe, tables.host
+    units = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.shown_epoch.is_not(None)))
+    pes = PeRow.all(connection, select(p).where(p.c.application == application, p.c.unit.in_([x.name for x in units])))
+    hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_({x.host for x in pes})))
+    return _Tried(units, pes, hosts)
+
+
+def _failed(tried: _Tried, now: float) -> str:
     """Return a failure that ends a trial at once, in words; empty if there is none.
 
     It is a failure of an operator, a permanent error, a host that does not come up, or a unit without attempts left.
     """
-    for pe in pes:
+    for pe in tried.pes:
         if pe.state == "FAILED" and (pe.permanent or pe.failures is not None):
             return explain_pe_failure(pe.id, pe.error)
-    for host in hosts:
+    for host in tried.hosts:
         came_up = host.state not in ("STARTING", "FAILED")
         if not came_up and (reason := explain_host_failure(HostStatus.of(host, now), now)) is not None:
             return reason
-    exhausted = next((unit for unit in units if unit.state == LIMIT), None)
+    exhausted = next((unit for unit in tried.units if unit.state == LIMIT), None)
     return "" if exhausted is None else f"{exhausted.name} was reset too often: {exhausted.cause}"
 
 
-def _reason(unit: UnitRow, pes: Sequence[PeRow], hosts: Iterable[HostRow], now: float) -> str:
+def _reason(tried: _Tried, unit: UnitRow, now: float) -> str:
     """Return the known reason why a unit makes no progress, after a colon; empty if it is not known."""
-    members = [pe for pe in pes if pe.unit == unit.name]
+    members = tried.pes_of(unit)
     reasons = [explain_pe_failure(pe.id, pe.error) for pe in members if pe.state == "FAILED"]
-    mine = [HostStatus.of(host, now) for host in hosts if host.id in {pe.host for pe in members}]
+    mine = [HostStatus.of(host, now) for host in tried.hosts if host.id in {pe.host for pe in members}]
     reasons += [reason for host in mine if (reason := explain_host_failure(host, now)) is not None]
     reasons += [f"host {host.id} is {host.state}" for host in mine if host.state in ("WAITING", "STARTING", "STOPPED")]
     reasons += [unit.cause] if unit.cause else []
     return f": {reasons[0]}" if reasons else ""
 
 
-def _is_proved(connection: Connection, unit: UnitRow, units: Sequence[UnitRow], pes: Sequence[PeRow]) -> bool:
+def _is_proved(connection: Connection, tried: _Tried, unit: UnitRow) -> bool:
     """Return True if a unit has ended, or has completed an epoch and read the first outputs of other units on trial.
 
     A PE in no region whose sources, if any, have ended may complete no epoch; instead it has to run.
     """
-    members = [pe for pe in pes if pe.unit == unit.name]
+    members = tried.pes_of(unit)
     if all(pe.final for pe in members):
         return True
     first = members[0]
@@ -242,10 +261,10 @@ def _is_proved(connection: Connection, unit: UnitRow, units: Sequence[UnitRow], 
     idle = unit.region is None and waits and first.state == "RUNNING" and first.running == unit.generation
     if unit.completed_epoch <= unit.shown and not idle:
         return False
-    return all(_has_read(connection, unit, pe, units, pes) for pe in members)
+    return all(_has_read(connection, tried, unit, pe) for pe in members)
 
 
-def _has_read(connection: Connection, unit: UnitRow, pe: PeRow, units: Sequence[UnitRow], pes: Sequence[PeRow]) -> bool:
+def _has_read(connection: Connection, tried: _Tried, unit: UnitRow, pe: PeRow) -> bool:
     """Return True if a PE, by its last complete epoch, had read the first epoch with tuples of other units on trial.
 
     Without a complete epoch its present position counts.
@@ -253,9 +272,9 @@ def _has_read(connection: Connection, unit: UnitRow, pe: PeRow, units: Sequence[
     c, s = tables.commit, tables.segment
     cut = (c.c.application == pe.application, c.c.pe == pe.id, c.c.epoch == unit.completed_epoch, c.c.boundary)
     position = connection.scalar(select(c.c.position).where(*cut)) or pe.position
-    completed = {other.name: other.completed_epoch for other in units}
-    shown = {other.name: other.shown for other in units}
-    for other in pes:
+    completed = {other.name: other.completed_epoch for other in tried.units}
+    shown = {other.name: other.shown for other in tried.units}
+    for other in tried.pes:
         streams = position["inputs"].keys() & other.position["outputs"].keys() if other.unit != unit.name else ()
         for stream in streams:
             mine = (s.c.application == pe.application, s.c.stream == stream, s.c.pe == other.id, ~s.c.retracted)

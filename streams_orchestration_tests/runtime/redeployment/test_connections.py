@@ -180,7 +180,7 @@ def test_tuples_exported_while_the_trial_has_no_import_are_read_after_a_revert(d
     run_until_idle(writer)
     redeploy(writer, exporting(data, 0, 2, 0, True, 0))
     collect_garbage(writer.catalog, writer.name, writer.programs)
-    assert revert_open(reader.catalog, reader.name, "for the test") is not None
+    assert revert_open(reader.catalog, reader.name, "for the test")
     adopt(reader)
     run_until_idle(writer, reader)
     assert Counter(published(reader.published("Kept"))) == Counter((k, 2 * n) for k, n in rows(COUNT))

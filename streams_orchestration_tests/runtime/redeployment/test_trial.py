@@ -87,7 +87,7 @@ def test_reverts_at_any_time_change_no_result(
         run_some(local, tried)
         if collected:
             collect_garbage(local.catalog, local.name, local.programs)
-        if back and revert_open(local.catalog, local.name, "for the test") is not None:
+        if back and revert_open(local.catalog, local.name, "for the test"):
             adopt(local)
     local.run()
     assert {name: published(local.published(name)) for name in expected_of_network(COUNT)} == expected_of_network(COUNT)

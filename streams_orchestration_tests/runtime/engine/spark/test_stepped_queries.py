@@ -166,7 +166,7 @@ def test_a_redeploy_that_is_taken_back_leaves_queries_as_they_were(tmp_path: Pat
         stepped = [local.step(program) for program in local.programs for _ in range(2)]
         assert all(stepped[:2]), "the plan on trial has done something, and completed no epoch"
         if by_hand:
-            assert revert_open(local.catalog, local.name, "by hand") is not None
+            assert revert_open(local.catalog, local.name, "by hand")
         else:
             with local.catalog.write() as connection:
                 connection.execute(update(tables.trial).values(until=0.0))
