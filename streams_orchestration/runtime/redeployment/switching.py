@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
@@ -60,7 +61,7 @@ class NotAtCutError(StreamsRuntimeError):
     """A changed unit is not held at the cut from which the states of the new plan were read."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NewPlan:
     """A plan that is ready to begin, with the states that its operators begin with."""
 
@@ -77,6 +78,11 @@ class NewPlan:
     def deployment(self) -> DeploymentPlan:
         """The deployment plan, with the programs of the PEs."""
         return self.compilation.deployment
+
+    @cached_property
+    def formers(self) -> Mapping[str, str]:
+        """Operator -> its deployed name, for operators that continue."""
+        return self.redeployment.formers
 
 
 def switch(connection: Connection, held: HeldUnits, new: NewPlan, within: float) -> list[str]:
@@ -111,12 +117,12 @@ def switch(connection: Connection, held: HeldUnits, new: NewPlan, within: float)
     if free := sorted(name for name in changed & rows.keys() if rows[name].held_until is None):
         message = f"the hold on {free[0]} has expired, so the states of the new plan may have been removed"
         raise NotAtCutError(message)
-    before = read_plan(connection, application, changed, redeployment.formers)
+    before = read_plan(connection, application, changed, new.formers)
     counters = read_counters(connection, application, [each.pe for each in held.programs if each.unit in changed])
     garbage = _remove(connection, held)
     begin(connection, new, rows)
     begun = [program for program in new.deployment.programs if program.unit in begins]
-    counters.carry_on(connection, begun, redeployment.formers, clock.now())
+    counters.carry_on(connection, begun, new.formers, clock.now())
     open_trial(connection, application, begins, within, before)
     streams = {name for each in new.deployment.programs for name in each.consumers}
     garbage += drop_unread_exports(connection, application, streams)
@@ -138,7 +144,7 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
         InvariantError: a former unit has the generation in which its successor would begin, or a later one.
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
     """
-    redeployment, plan, cut, carried = new.redeployment, new.deployment, new.cut, new.carried
+    redeployment, plan, cut = new.redeployment, new.deployment, new.cut
     application, begins = redeployment.application, set(redeployment.beginning)
     # higher than all earlier ones, so that no query of a PE that changed its unit counts as a query of the new unit
     generation = cut.generation + 1
@@ -147,18 +153,17 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
         f"units of {application} would begin in generation {generation}, but one was already in generation {newest}"
     )
     promise(generation > newest, "B6", reused)
-    formers = redeployment.formers
-    read = carry_connections(connection, application, formers)
+    read = carry_connections(connection, application, new.formers)
     sinks = set(connection.scalars(select(tables.sink.c.operator).where(tables.sink.c.application == application)))
     for unit in plan.units:
         if unit.name in begins:
             pes = [pe for pe in plan.pes if pe.program.unit == unit.name]
-            final = _is_finished(pes, formers, cut.finished)
+            final = _is_finished(new, pes)
             ended = True
             for pe in pes:
-                position = _position(pe, cut, carried, _reached_by_sinks(pe.program, cut, formers, sinks))
-                position = _continued(connection, pe.program, position, cut, read)
-                ended &= _begin(connection, pe, cut, carried, position, final=final)
+                position = _position(new, pe, _reached_by_sinks(new, pe.program, sinks))
+                position = _continued(connection, new, pe.program, position, read)
+                ended &= _begin(connection, new, pe, position, final=final)
             values = _kept_values(rows.get(unit.name))
             if final or ended:  # the final epoch is the epoch of the cut, or the next one
                 values["final_epoch"] = cut.epoch if final else cut.epoch + 1
@@ -192,14 +197,15 @@ def _remove(connection: Connection, held: HeldUnits) -> list[str]:
     return garbage
 
 
-def _is_finished(pes: Iterable[DeployedPe], formers: Mapping[str, str], finished: frozenset[str]) -> bool:
+def _is_finished(new: NewPlan, pes: Iterable[DeployedPe]) -> bool:
     """Return True if all carried-over operators of a unit made their last commit, and the unit has no new sources.
 
     New operators in such a unit get no input. False if the unit has only new operators.
     """
+    formers = new.formers
     former = {formers.get(each.name) for pe in pes for each in pe.program.operators.values()} - {None}
     sources = {name for pe in pes for name in pe.initial}
-    return bool(former) and former <= finished and sources <= formers.keys()
+    return bool(former) and former <= new.cut.finished and sources <= formers.keys()
 
 
 def _kept_values(former: UnitRow | None) -> dict[str, Any]:
@@ -209,24 +215,22 @@ def _kept_values(former: UnitRow | None) -> dict[str, Any]:
     return {name: getattr(former, name) for name in (*HISTORY, "reset_count", "completed_at")}
 
 
-def _begin(
-    connection: Connection, pe: DeployedPe, cut: CommonCut, carried: Carried, begins: Position, *, final: bool
-) -> bool:
+def _begin(connection: Connection, new: NewPlan, pe: DeployedPe, begins: Position, *, final: bool) -> bool:
     """Insert a PE, complete if `final` is set, with its operators' states; return True if its inputs have ended."""
-    program, position = pe.program, asdict(begins)
+    program, cut, position = pe.program, new.cut, asdict(begins)
     exhausted = _is_exhausted(program, position)
     insert_pe(
         connection, pe, batch=cut.batch + 1, epoch=cut.epoch + 1, position=position, exhausted=exhausted,
         final=final, state="COMPLETED" if final else "WANTED", committed_at=clock.now(),
     )  # fmt: skip
     names = {operator.name for operator in program.operators.values()}
-    states = [state for name, state in carried.states.items() if name in names]
+    states = [state for name, state in new.carried.states.items() if name in names]
     insert_states(connection, program.application, program.pe, cut.batch + 1, states)
     return exhausted
 
 
-def _position(pe: DeployedPe, cut: CommonCut, carried: Carried, reached: dict[str, dict[str, int]]) -> Position:
-    program = pe.program
+def _position(new: NewPlan, pe: DeployedPe, reached: dict[str, dict[str, int]]) -> Position:
+    program, cut, carried = pe.program, new.cut, new.carried
     ended = carried.exhausted & pe.initial.keys()
     own = {operator.name for operator in program.operators.values()}
     ended |= {s.stream for s in program.inputs if s.foreign and (program.pe, s.stream) in cut.ended}
@@ -252,9 +256,7 @@ def _position(pe: DeployedPe, cut: CommonCut, carried: Carried, reached: dict[st
     )
 
 
-def _reached_by_sinks(
-    program: PeProgram, cut: CommonCut, formers: Mapping[str, str], sinks: Collection[str]
-) -> dict[str, dict[str, int]]:
+def _reached_by_sinks(new: NewPlan, program: PeProgram, sinks: Collection[str]) -> dict[str, dict[str, int]]:
     """Return the watermarks with which the connections of sinks begin (EV67): sink -> connection -> microseconds.
 
     Sinks without event time, and sinks for which the cut has no watermarks, are left out.
@@ -263,11 +265,11 @@ def _reached_by_sinks(
     least watermark of the former channels, up to which the results stay complete.
 
     Args:
-        program: the program of a PE.
-        cut: the cut of the units that change.
-        formers: operator of the new plan -> its name in the old plan, for operators that continue.
+        new: the new plan.
+        program: the program of one of its PEs.
         sinks: the deployed sinks.
     """
+    cut, formers = new.cut, new.formers
     begun: dict[str, dict[str, int]] = {}
     for operator in program.operators.values():
         former = formers.get(operator.name, operator.name)
@@ -287,17 +289,18 @@ def _reached_by_sinks(
 
 def _continued(
     connection: Connection,
+    new: NewPlan,
     program: PeProgram,
     position: Position,
-    cut: CommonCut,
     read: Mapping[str, Mapping[str, int]],
 ) -> Position:
     """Add to a position the next segments of imported streams, and the next numbers of formerly exported streams."""
+    inputs = new.cut.inputs
     imported = {
-        key: cut.inputs[former, key]
+        key: inputs[former, key]
         for operator in program.operators.values()
         for key, former in read.get(operator.name, {}).items()
-        if (former, key) in cut.inputs
+        if (former, key) in inputs
     }
     again = {
         stream: number
@@ -322,7 +325,7 @@ def _place_sinks(connection: Connection, new: NewPlan) -> None:
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
     """
     application, begins = new.redeployment.application, set(new.redeployment.beginning)
-    formers, programs = new.redeployment.formers, new.deployment.programs
+    formers, programs = new.formers, new.deployment.programs
     s, f = tables.sink, tables.sink_file
     rows = {row.operator: row for row in SinkRow.all(connection, select(s).where(s.c.application == application))}
     staying = {each.name for program in programs for each in program.operators.values() if program.unit not in begins}
