@@ -69,8 +69,8 @@ def preview_redeploy(
     with catalog.read() as connection:
         row = application_row(connection, catalog.home, application)
         deployed = deployed_plan(connection, row)
-        chains = _state_chains(connection, application, deployed) if stored else {}
-    facts = {operator: _facts_of(chain, catalog, application, deployed) for operator, chain in chains.items()}
+        chains = _state_chains(connection, deployed) if stored else {}
+    facts = {operator: _facts_of(chain, catalog, deployed) for operator, chain in chains.items()}
     states = {operator: each for operator, each in facts.items() if each is not None} if stored else None
     try:
         redeployment = preview(deployed, wanted.compilation, states=states, drop_state=drop_state)
@@ -82,9 +82,7 @@ def preview_redeploy(
     return replace(redeployment, before=row.fingerprint, predicted_seconds=seconds)
 
 
-def _facts_of(
-    chain: StoredState, catalog: Catalog, application: str, deployed: PlannedCompilation
-) -> StateFacts | None:
+def _facts_of(chain: StoredState, catalog: Catalog, deployed: PlannedCompilation) -> StateFacts | None:
     """Return facts of one operator's stored state. If a newer state has replaced it meanwhile, read that one.
 
     None if the state holds only parts of the runtime's own, such as round-robin positions.
@@ -97,7 +95,7 @@ def _facts_of(
             return stored_facts(catalog.store, chain)
         except OperatorError:
             with catalog.read() as connection:
-                newest = _state_chains(connection, application, deployed).get(chain.operator)
+                newest = _state_chains(connection, deployed).get(chain.operator)
             if newest is None or newest == chain:
                 raise
             chain = newest
@@ -132,9 +130,12 @@ def deployed_plan(connection: Connection, row: ApplicationRow) -> PlannedCompila
     return read_stored(row).with_plan(DeploymentPlan(pes, units))
 
 
-def _state_chains(connection: Connection, application: str, deployed: PlannedCompilation) -> dict[str, StoredState]:
-    pes = (program.pe for program in deployed.deployment.programs)
-    return {operator: chain for pe in pes for operator, chain in newest_states(connection, application, pe).items()}
+def _state_chains(connection: Connection, deployed: PlannedCompilation) -> dict[str, StoredState]:
+    """Return the newest state of each operator of the deployed plan that has one."""
+    chains: dict[str, StoredState] = {}
+    for program in deployed.deployment.programs:
+        chains |= newest_states(connection, program.application, program.pe)
+    return chains
 
 
 def stored_facts(store: Store, chain: StoredState) -> StateFacts | None:
