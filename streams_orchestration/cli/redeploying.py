@@ -57,11 +57,7 @@ def redeploy_or_revert(
     with usage_errors():
         request = api.build_request(fresh=fresh, replace=True, revert=revert, drop_state=drop_state, within=within)
     if isinstance(request, api.Revert):
-        if given != GivenOptions(Options(name=given.options.name)):
-            message = "--revert restores the previous plan with its options. Remove the other options."
-            raise click.UsageError(message, click.get_current_context())
-        own = spec if isinstance(spec, str) else read_application(spec).name
-        return _revert(api.Home.default(), given.options.name or own, request, dry_run=dry_run)
+        return _revert(spec, given, request, dry_run=dry_run)
     if fresh and dry_run:
         message = "--fresh drops all state, so it cannot be combined with --dry-run."
         raise click.UsageError(message, click.get_current_context())
@@ -122,15 +118,21 @@ def _redeploy(start: Start, lock: api.StartLock, request: api.Request) -> int:
     return _show_outcome(start.home, start.name, brought.redeployment)
 
 
-def _revert(home: api.Home, name: str, request: api.Revert, *, dry_run: bool) -> int:
+def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_run: bool) -> int:
     """Restore the previous plan: at its cut while the new plan is on trial, otherwise by another redeploy.
 
     Return the exit status. With `dry_run` only show the effects; otherwise orphaned hosts are stopped, too.
 
     Raises:
-        UsageError: the redeploy is on trial, and `--dry-run` or `--drop-state` is given.
+        UsageError: options of the compiler are given; or the redeploy is on trial, and `--dry-run` or `--drop-state` is
+            given.
         StreamsRuntimeError, ApplicationError: there is no previous plan, or it is refused or fails its trial.
     """
+    if given != GivenOptions(Options(name=given.options.name)):
+        message = "--revert restores the previous plan with its options. Remove the other options."
+        raise click.UsageError(message, click.get_current_context())
+    name = given.options.name or (spec if isinstance(spec, str) else read_application(spec).name)
+    home = api.Home.default()
     current().application = name
     catalog = api.open_catalog(home, name)
     if (dry_run or request.drop_state) and api.is_redeploy_on_trial(catalog, name):
