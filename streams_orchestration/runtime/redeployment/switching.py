@@ -123,7 +123,7 @@ def switch(connection: Connection, held: HeldUnits, new: NewPlan, within: float)
     begin(connection, new, rows)
     begun = [program for program in new.deployment.programs if program.unit in begins]
     counters.carry_on(connection, begun, new.formers, clock.now())
-    open_trial(connection, application, begins, within, before)
+    garbage += open_trial(connection, application, begins, within, before)
     streams = {name for each in new.deployment.programs for name in each.consumers}
     garbage += drop_unread_exports(connection, application, streams)
     left = state_files(connection, application)

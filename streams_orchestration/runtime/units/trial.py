@@ -53,8 +53,10 @@ def is_on_trial(connection: Connection, application: str) -> bool:
 
 def open_trial(
     connection: Connection, application: str, units: Collection[str], within: float, before: PreviousPlan
-) -> None:
+) -> list[str]:
     """Put a redeploy on trial, in its transaction, in place of an earlier trial.
+
+    A redeploy that begins no unit has nothing to prove, and has passed at once.
 
     Args:
         connection: a connection in a write transaction.
@@ -62,6 +64,9 @@ def open_trial(
         units: the units that begin with the new plan; the epochs that they complete are not shown to others.
         within: the seconds that the trial may take.
         before: the previous plan.
+
+    Returns:
+        Files that only the previous plan named, if the trial has passed.
     """
     a, u = tables.application, tables.unit
     row = connection.execute(select(a.c.plan, a.c.fingerprint).where(a.c.name == application)).one()
@@ -74,6 +79,11 @@ def open_trial(
             until=clock.now() + within, before=before.dump(), files=before.files, earlier=before.compilation,
         )
     )  # fmt: skip
+    if units:
+        return []
+    trial = read_trial(connection, application)
+    assert trial is not None
+    return _close_passed_trial(connection, trial)
 
 
 def decide(catalog: Catalog, application: str) -> None:

@@ -34,7 +34,8 @@ from streams_orchestration.runtime.rollout.reverting import (
 )
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
-from streams_orchestration.runtime.units.trial import read_trial, revert_open
+from streams_orchestration.runtime.units.previous_plan import read_plan
+from streams_orchestration.runtime.units.trial import open_trial, read_trial, revert_open
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime import locked
@@ -144,6 +145,16 @@ def test_a_redeploy_that_has_completed_an_epoch_has_passed_its_trial(local: Loca
     assert not end_trial_by_hand(local.catalog, local.name)
     finish(local)
     collect_garbage(local.catalog, local.name, local.programs)
+    assert unneeded(local) == set()
+
+
+def test_a_redeploy_that_begins_no_unit_has_passed_at_once(local: LocalApplication):
+    with local.catalog.write() as connection:
+        before = read_plan(connection, local.name, set(), {})
+        open_trial(connection, local.name, (), 20.0, before)
+    trial = trial_of(local)
+    assert (trial.state, trial.before, trial.files) == ("PASSED", None, [])
+    finish(local)
     assert unneeded(local) == set()
 
 
