@@ -265,11 +265,6 @@ class PeProgram:
         return any(role is not None and (source or role.imports or role.mode == "manual") for source, role in roles)
 
     @property
-    def changes_links(self) -> bool:
-        """True if an operator may change the Imports and Exports at its ports."""
-        return any(operator.links is not None for operator in self.operators.values())
-
-    @property
     def imports(self) -> tuple[tuple[int, int], ...]:
         """(operator, port) of each Import of the PE.
 

@@ -196,11 +196,6 @@ class SnapshotReader:
             if not self._pages[application]:
                 del self._pages[application]
 
-    @property
-    def pages(self) -> int:
-        """The number of pages that receive events."""
-        return sum(map(len, self._pages.values()))
-
     def close(self) -> None:
         """End the events of all pages; called in the event loop."""
         self._closed = True

@@ -105,8 +105,6 @@ def _with(fact: str) -> frozenset[str]:
     return frozenset(name for name, (*_, facts) in _TABLE.items() if fact in facts.split())
 
 
-DATAFRAMES = _with("dataframe")
-"""Operators that run as a Spark DataFrame."""
 KEEPS_TYPE = _with("keepsType")
 """Operators whose outputs have the tuple type of their first input port."""
 PLACES_WATERMARKS = _with("whole")

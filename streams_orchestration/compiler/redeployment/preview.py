@@ -60,7 +60,6 @@ def preview(
     states: Mapping[str, StateFacts] | None = None,
     drop_state: Collection[str] = (),
     drained: bool = False,
-    predicted_seconds: float | None = None,
 ) -> Redeployment:
     """Return the effects of replacing the plan of an application.
 
@@ -70,7 +69,6 @@ def preview(
         states: stored states by physical operator; None if unknown.
         drop_state: operators whose state may be lost, by their logical or physical names.
         drained: True if no tuples are in transit between units, so that cycles of changed units are allowed.
-        predicted_seconds: the expected pause of commits, if known.
 
     Raises:
         NothingToDropError: a name in `drop_state` is unknown, or names an operator whose state is not lost.
@@ -98,7 +96,6 @@ def preview(
         moves=tuple(move for each in decided for move in each.moves),
         numbering=numbers,
         drop_state=frozenset(loss.operators),
-        predicted_seconds=predicted_seconds,
         zone=zone_change(old, new),
         event_time=event_time_changes(deployed, wanted),
     )

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.model.standard import DATAFRAMES
 from streams_orchestration.model.standard import STANDARD as MODELS
 from streams_orchestration.operators.contract.operator import Punctuation
 from streams_orchestration.operators.implementations.implementation import import_operator
@@ -57,7 +56,7 @@ OPERATORS: dict[str, dict[str, Any]] = {
                  "output": {"x": "p"}, "rows": [("<a/>",)]},
 }  # fmt: skip
 """Operator -> parameters; `inputs`, `outputs` and `rows` of it where others go in or come out."""
-ELSEWHERE = frozenset(("Lookup", *DATAFRAMES))
+ELSEWHERE = frozenset(("DataFrame", "Lookup", "Sql"))
 """Operators that need files or Spark."""
 SOURCES = {"Beacon", "FileSource", "PostgresChangeSource", "SqlSource"}
 """Sources that make markers, which tests of their own show."""
