@@ -48,7 +48,7 @@ audit: setup ## compare requirements.lock with the known vulnerabilities; needs 
 	@.ci/audit
 
 docs: setup ## write the pages that come from tables and docstrings: diagnostics, the tour, operators, functions, the operators of Python, metrics
-	@$(BIN)/python -m streams_orchestration.builder.generated
+	@$(BIN)/python -m streams_orchestration_tests.generated.files
 	@$(BIN)/ruff format -q streams_orchestration/builder/operators.py streams_orchestration/builder/functions.py
 
 page: ## build the console's page again; needs Node.js

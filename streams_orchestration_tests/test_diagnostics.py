@@ -22,12 +22,12 @@ from streams_orchestration.compiler.profiles.costs import measured_costs
 from streams_orchestration.model.assignment_document import read_assignment
 from streams_orchestration.model.decoupling_document import read_problem
 from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic
-from streams_orchestration.model.diagnostics_page import diagnostics_page
 from streams_orchestration.model.profile_document import read_profile
 from streams_orchestration.model.spl_codes import SPL_CODES
 from streams_orchestration.runtime.deployment.query_columns import add_query_columns
 from streams_orchestration.runtime.engine.query_analysis import QueryAnalysis, QueryRefusal
 from streams_orchestration.runtime.engine.spark.frames import analysis
+from streams_orchestration_tests.generated.diagnostics_page import diagnostics_page
 from streams_orchestration_tests.specs import CASES
 
 RAISING: dict[str, dict[str, Any]] = {

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import streams_orchestration.builder.operators as op
 from streams_orchestration.builder import Application, BuildError, Column, Stream, col, functions, lit, when
 from streams_orchestration.builder.columns import tree_of
-from streams_orchestration.builder.functions_source import python_name, snake
 from streams_orchestration.compiler.plan import plan_document
 from streams_orchestration.expressions.arrow import array_from
 from streams_orchestration.expressions.catalog import FUNCTIONS
@@ -28,6 +27,7 @@ from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.typing import typed
 from streams_orchestration.operators.standard.aggregation.output_functions import OUTPUT_FUNCTIONS
 from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.generated.functions_source import python_name, snake
 
 x, y, s = col("x"), col("y"), col("s")
 NOON = datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC)

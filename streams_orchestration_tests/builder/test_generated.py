@@ -9,10 +9,10 @@ import pytest
 from pydantic.fields import FieldInfo
 
 from streams_orchestration.builder.annotations import plain_keys
-from streams_orchestration.builder.generated import GENERATED
-from streams_orchestration.builder.operators_source import snake
 from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration_tests.generated.files import GENERATED
+from streams_orchestration_tests.generated.operators_source import snake
 
 ROOT = Path(__file__).parents[2]
 

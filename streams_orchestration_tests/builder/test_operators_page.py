@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from streams_orchestration.builder.operators_page import EXAMPLES
 from streams_orchestration.builder.testing import run_in_process
 from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration_tests.generated.operators_page import EXAMPLES
 
 ROOT = Path(__file__).parents[2]
 TABLE: dict[str, Any] = yaml.safe_load((ROOT / EXAMPLES).read_text(encoding="utf-8"))

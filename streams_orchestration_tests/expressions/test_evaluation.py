@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.builder.functions_page import functions_page
 from streams_orchestration.expressions.arrow import arrow_type, values_of
 from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.expressions.errors import EvaluationError
@@ -37,6 +36,7 @@ from streams_orchestration_tests.expressions.generation import (
     zoned_functions,
 )
 from streams_orchestration_tests.expressions.sameness import same
+from streams_orchestration_tests.generated.functions_page import functions_page
 
 EXPRESSIONS = 10
 """Random expressions of each function; those of all functions together are as many as the profile says."""

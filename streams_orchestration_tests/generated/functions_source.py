@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import keyword
 
-from streams_orchestration.builder.operators_source import snake
 from streams_orchestration.expressions.catalog import GROUPS
 from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.table import Form, FunctionSignature, SqlFunction
@@ -13,6 +12,7 @@ from streams_orchestration.operators.standard.aggregation.output_functions impor
     STREAMS_FUNCTIONS,
     OutputFunction,
 )
+from streams_orchestration_tests.generated.operators_source import snake
 
 _HEAD = '''"""The functions of expressions over columns, and the output functions of `Aggregate`.
 

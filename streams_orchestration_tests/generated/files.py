@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from streams_orchestration.builder import functions_source, operators_source
-from streams_orchestration.builder.functions_page import functions_page
-from streams_orchestration.builder.operators_page import operators_page
 from streams_orchestration.compiler.tour import tour_page
-from streams_orchestration.model.diagnostics_page import diagnostics_page
 from streams_orchestration.runtime.observing.exposition.page import with_tables
+from streams_orchestration_tests.generated import functions_source, operators_source
+from streams_orchestration_tests.generated.diagnostics_page import diagnostics_page
+from streams_orchestration_tests.generated.functions_page import functions_page
+from streams_orchestration_tests.generated.operators_page import operators_page
 
 GENERATED: dict[str, Callable[[str], str]] = {
     "docs/diagnostics.md": lambda _: diagnostics_page(),
