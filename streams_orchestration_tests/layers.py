@@ -123,7 +123,7 @@ SPL_LAYERS = {
             "parameters",
             "submission",
         ),
-        *("expansion", "unused_composites", "document"),
+        *("expansion", "document"),
     ),
     "spl.adl": (
         *(

@@ -23,7 +23,6 @@ from streams_orchestration.spl.application.names import Files
 from streams_orchestration.spl.application.native_operators import NativeOperators
 from streams_orchestration.spl.application.natives import Natives
 from streams_orchestration.spl.application.submission import Submission, check_defaults, divided_names
-from streams_orchestration.spl.application.unused_composites import check_unused
 from streams_orchestration.spl.application.values import (
     SUBMISSION,
     SUBMISSION_LIST,
@@ -107,7 +106,7 @@ def document_of(path: Path, options: SplOptions) -> tuple[LocatedMapping | None,
     check_defaults(submission, toolkits.loaded, mistakes)
     mistakes += natives.mistakes
     before = len(mistakes)
-    check_unused(unit, expansion)
+    _check_unused(unit, expansion)
     unused = errors_of(_diagnostics(mistakes[before:]))
     found = [*diagnostics, *_diagnostics(mistakes[:before]), *unused]
     if not errors_of(found):
@@ -214,6 +213,17 @@ def _known(call: Call, options: SplOptions, submission: Submission) -> Expressio
         parts: Sequence[str] = options.define[key].split(",")
         return ListOf(call.span, call.type, tuple(Constant(call.span, RSTRING, part) for part in parts))
     return None
+
+
+def _check_unused(unit: LoadedUnit, used: Expansion) -> None:
+    """Report the mistakes in those composites of a file that an expansion has left out."""
+    operators = NativeOperators(used.operators.given, used.operators.companion)
+    checking = Expansion(
+        used.files, used.mistakes, Submission(), used.data, operators, used.intrinsics, checks_only=True
+    )
+    for each in unit.composites():
+        if (unit.path, each.first) not in used.expanded:
+            checking.check(CompositeOperator(unit, each))
 
 
 def _diagnostics(mistakes: list[Mistake]) -> list[Diagnostic]:
