@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
-from streams_orchestration.operators.contract.operator import Operator, OperatorContext
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors.errors import StateError
 from streams_orchestration.operators.event_time.clause import CalendarWindow, IntervalWindow, SessionWindow
 from streams_orchestration.operators.event_time.role import EventTimeRole
@@ -24,7 +24,7 @@ from streams_orchestration.operators.standard.aggregation.pane_functions import 
 from streams_orchestration.operators.standard.aggregation.parameters import PaneWindow
 from streams_orchestration.operators.standard.aggregation.sent_results import PaneResults, SentResults
 from streams_orchestration.operators.standard.aggregation.value_measures import Measure, Reached
-from streams_orchestration.operators.states.rescaling import Route, renamed
+from streams_orchestration.operators.states.rescaling import PortKeys, Route, renamed
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.windows.calendar_grid import CalendarGrid
 from streams_orchestration.operators.windows.interval_grid import IntervalGrid
@@ -68,9 +68,17 @@ class GroupsOfPanes(NamedTuple):
         names = self.partition
         return renamed(keys.select(keys.column_names[: len(names)]), names) if names else None
 
+    def keys_of(self, state: State) -> Sequence[PortKeys]:
+        """Return the partition keys in a state; none without partitions, since any channel may then hold the tuples."""
+        keys = self.partition_keys(state) if state else None
+        return () if keys is None else (PortKeys(0, keys),)
+
 
 class EventTimeGroups:
     """The open panes of one Aggregate."""
+
+    wake: float | None = None
+    """The clock closes no pane."""
 
     def __init__(self, operator: Operator, role: EventTimeRole, groups: GroupsOfPanes, results: GroupResults) -> None:
         """Start with no panes.
@@ -104,6 +112,14 @@ class EventTimeGroups:
         if self.sent is not None:
             self.sent.sent.clear()
         self.watermark = NO_WATERMARK
+
+    def on_time(self) -> None:
+        """Do nothing: the clock closes no pane."""
+
+    def on_mark(self, mark: Punctuation) -> None:
+        """Forget all at the final mark, in front of which the greatest watermark has come."""
+        if mark is Punctuation.FINAL:
+            self.clear()
 
     def process(self, tuples: Evaluated) -> None:
         """Add the tuples to their panes, and submit the panes that fire at the watermarks between them.
@@ -248,14 +264,16 @@ class EventTimeGroups:
         if self.sent is not None and "sent" in state:
             self.sent.sent = state["sent"]
 
+    def keys_of(self, state: State) -> Sequence[PortKeys]:
+        """Return the partition keys in a state; none without partitions."""
+        return self.groups.keys_of(state)
+
     def rescale(self, states: Sequence[State], route: Route) -> list[State]:
-        """Divide the panes of old replicas among new ones by their partitions.
+        """Divide the panes of old replicas, at least one, among new ones by their partitions.
 
         Without partitions, all panes of replica i go to channel i modulo the width. All new replicas get the least
         watermark (EV46).
         """
-        if not states:
-            return [{}] * route.width
         own = [self.groups.channels(state, number, route) for number, state in enumerate(states)]
         tables = [PaneTables.of(state) for state in states] if self.sent is None else []
         common = {name: states[0][name] for name in ("attribute", "ticks")}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract.operator import Punctuation
 from streams_orchestration.operators.errors.errors import DataError
-from streams_orchestration.operators.standard.aggregation import aggregate
+from streams_orchestration.operators.standard.aggregation import window_groups
 from streams_orchestration.operators.standard.aggregation.aggregate import Aggregate
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
@@ -160,7 +160,7 @@ def test_a_restart_after_every_tuple_is_not_noticed(evict: str, trigger: str):
 def test_overlapping_windows_may_be_laid_out_in_parts(monkeypatch: pytest.MonkeyPatch):
     data = [("x", "a", i, i) for i in range(50)]
     whole = bench("sliding, count(7), count(2)").send(data).items()
-    monkeypatch.setattr(aggregate, "ROWS_AT_ONCE", 10)
+    monkeypatch.setattr(window_groups, "ROWS_AT_ONCE", 10)
     assert bench("sliding, count(7), count(2)").send(data).items() == whole
 
 
