@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,6 @@ from streams_orchestration.operators.contract.clock_operator import ClockOperato
 from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
 from streams_orchestration.operators.errors.errors import unknown_attribute
 from streams_orchestration.operators.errors.faults import report
-from streams_orchestration.operators.event_time.times import least_time
 from streams_orchestration.operators.expressions.assignments import Assignments
 from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
 from streams_orchestration.operators.expressions.evaluation import evaluate, parse_expression
@@ -24,28 +22,18 @@ from streams_orchestration.operators.inputs.key_columns import (
     has_expressions,
     names_of,
 )
-from streams_orchestration.operators.keys.comparison import distinct, key_batch
 from streams_orchestration.operators.loading.libraries import compute as pc
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.aggregation.event_time_groups import keeps_panes
+from streams_orchestration.operators.standard.sorting.sort_by_arrival import WindowOrder
 from streams_orchestration.operators.standard.sorting.sort_by_pane import PaneOrder
 from streams_orchestration.operators.standard.sorting.sort_by_time import TimeOrder
 from streams_orchestration.operators.standard.sorting.sort_parameters import Order, SortParameters
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.tuples.arrow_types import type_name
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.windows.clause import ARRIVAL, Window, parse_window
-from streams_orchestration.operators.windows.clock import Ticks, nanoseconds
-from streams_orchestration.operators.windows.partition_eviction import PartitionEviction, number_keys
-from streams_orchestration.operators.windows.tumbling import TumblingWindows
-
-_WINDOW = "@window"
-"""The column of a waiting tuple with the number of its tumbling window, or of its partition if partitions are evicted.
-
-No attribute can have this name.
-"""
 
 
 class Sort(ClockOperator):
@@ -162,62 +150,30 @@ class Sort(ClockOperator):
         self.failure_filter = FailureFilter(self, [*self.keys, *self.assignments.expressions])
         order: Order | list[Order] = self.parameters.order
         orders = order if isinstance(order, list) else [order] * len(self.keys)
-        self.ticks = Ticks()
-        """The times at which the clock closes windows."""
         self.orders = [(str(position), each) for position, each in enumerate(orders)]
-        self.timed: TimeOrder | None = None
-        """The tuples that wait to be sorted by event time; None if windows are sorted."""
-        self.panes: PaneOrder | None = None
-        """The tuples that wait in panes of event time; None for other windows."""
+        self.waiting: WindowOrder | TimeOrder | PaneOrder
+        """The tuples that wait: in windows, or in event-time order or in panes of event time."""
         if panes := self.parameters.panes:
-            self.panes = PaneOrder(self, panes, self.parameters.partition_by, self._ranks)
-            return
-        if window is None:
+            self.waiting = PaneOrder(self, panes, self.parameters.partition_by, self._ranks)
+        elif window is None:
             divides = len(own_outputs(self.context, self.parameters)) > LATE_PORT
-            self.timed = TimeOrder(self, self._ranks if self.keys else None, divides=divides)
+            self.waiting = TimeOrder(self, self._ranks if self.keys else None, divides=divides)
             self.keeps_places = True
-            return
-        self.window = window
-        self.ticks = window.eviction.ticks
-        source, eviction = self.context.inputs[0], window.eviction
-        types = [source.field(name).type for name in self.parameters.partition_by]
-        policy = window.partitions
-        self.eviction = None if policy is None else PartitionEviction(policy, window, types)
-        if self.eviction is not None:
-            types = [pa.int64()]
-        self.tumbling = TumblingWindows(eviction, types, eviction.value_type(source))
-        self.waiting = TupleLog(pa.schema([*source, pa.field(_WINDOW, pa.int64())]))
+        else:
+            self.waiting = WindowOrder(self, window, self.parameters.partition_by, self._ranks, self._submit)
 
     def reset_to_initial_state(self) -> None:
         """Drop all waiting tuples, and forget windows, watermark and the times of the clock."""
-        if (timely := self.timed or self.panes) is not None:
-            timely.clear()
-            return
-        self.tumbling.clear()
         self.waiting.clear()
-        self.ticks.clear()
-        if self.eviction is not None:
-            self.eviction.clear()
 
     def on_time(self) -> None:
         """Close and submit all windows if the clock has reached their time."""
-        if self.ticks.reached(self.context.now) is not None:
-            self._close_all()
+        if isinstance(self.waiting, WindowOrder):
+            self.waiting.on_time()
 
     def wake(self) -> float | None:
         """Return the next unix time at which the clock closes windows; None before the first batch, or for never."""
-        return self.ticks.wake
-
-    def _close_all(self) -> None:
-        """Submit all windows, or only a marker without any; by the clock, first evict partitions that are too old."""
-        if self.eviction is not None:
-            if self.parameters.by == "clock":
-                self._give_up(self.eviction.expire(nanoseconds(self.context.now)))
-            self.eviction.emptied()
-        closed = self.tumbling.close()
-        self._close(closed)
-        if not len(closed):
-            self.punctuate(Punctuation.WINDOW)
+        return self.waiting.ticks.wake if isinstance(self.waiting, WindowOrder) else None
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to their windows, submit the tuples that are due, and set failed tuples aside.
@@ -228,65 +184,15 @@ class Sort(ClockOperator):
         # a tuple without a value fails here: if it waited, the application would never continue
         for expression in self.failure_filter.expressions:
             passed_tuples.value(expression)
-        if self.timed is not None:
-            self.timed.process(passed_tuples.batch, lambda passed: self.submit(self.assignments.of(Evaluated(passed))))
-            return
-        if self.panes is not None:
-            self.panes.add(passed_tuples.batch)
-            return
-        tuples = passed_tuples.arrow
-        if not self.window.tumbling:
-            self._slide(tuples, int(self.window.eviction.size))
-            return
-        keys, codes, evicted = self._partitions(tuples)
-        assigned = self.tumbling.assign(keys, codes, tuples)
-        self._wait(tuples, assigned.windows)
-        self._close(assigned.closed)
-        self._give_up(evicted)
+        match self.waiting:
+            case TimeOrder() as timed:
+                timed.process(passed_tuples.batch, lambda passed: self.submit(self.assignments.of(Evaluated(passed))))
+            case PaneOrder() as panes:
+                panes.add(passed_tuples.batch)
+            case windows:
+                windows.add(passed_tuples.arrow)
 
-    def _partitions(self, tuples: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray, np.ndarray]:
-        """Return the distinct partitions of tuples, the index of each tuple's partition, and the evicted partitions.
-
-        If partitions are evicted, numbers are their keys.
-        """
-        columns = [tuples.column(name) for name in self.parameters.partition_by]
-        heads, codes = distinct(columns, tuples.num_rows)
-        keys = key_batch(columns, heads)
-        if self.eviction is None:
-            return keys, codes, np.zeros(0, np.int64)
-        keys, codes, evicted = self.eviction.arrive(keys, codes, tuples)
-        return keys, codes, np.array([each.number for each in evicted], np.int64)
-
-    def _give_up(self, evicted: np.ndarray) -> None:
-        """Drop the waiting tuples of evicted partitions, given by number, as IBM Streams does."""
-        if not len(evicted):
-            return
-        if self.window.tumbling:
-            evicted = self.tumbling.give_up(number_keys(evicted))
-        places = self.waiting.places()
-        numbers = self.waiting.take(places, [_WINDOW]).column(0).to_numpy()
-        self.waiting.remove(places[np.isin(numbers, evicted[evicted >= 0])])
-
-    def _wait(self, tuples: pa.RecordBatch, windows: np.ndarray) -> None:
-        self.waiting.append(tuples.append_column(self.waiting.schema.field(_WINDOW), pa.array(windows, pa.int64())))
-
-    def _close(self, windows: np.ndarray, *, mark: bool = True) -> None:
-        """Submit and remove windows, each sorted and followed by a marker if `mark`."""
-        if not len(windows):
-            return
-        places = self.waiting.places()
-        tuples = self.waiting.take(places)
-        numbers = tuples.column(_WINDOW).to_numpy()
-        for window in windows.tolist():
-            inside = np.flatnonzero(numbers == window)
-            self._submit(tuples.take(pa.array(inside)), sort=True)
-            if mark:
-                self.punctuate(Punctuation.WINDOW)
-        self.waiting.remove(places[np.isin(numbers, windows)])
-
-    def _submit(self, tuples: pa.RecordBatch, *, sort: bool) -> None:
-        if sort:
-            tuples = tuples.take(self._sorted(tuples))
+    def _submit(self, tuples: pa.RecordBatch) -> None:
         self.submit(self.assignments.apply(tuples.select(self.context.inputs[0].names)))
 
     def _sorted(self, tuples: pa.RecordBatch) -> pa.Array:
@@ -300,100 +206,39 @@ class Sort(ClockOperator):
         ranks[self._sorted(tuples).to_numpy()] = np.arange(tuples.num_rows)
         return ranks
 
-    def _slide(self, tuples: pa.RecordBatch, size: int) -> None:
-        """Add tuples to sliding windows, and submit the first tuple in order for each one added to a full window."""
-        places = self.waiting.places()
-        waiting = self.waiting.take(places)
-        held = waiting.select(self.context.inputs[0].names)
-        together = pa.concat_batches([held, tuples])
-        ranks = self._ranks(together)
-        evicted = np.zeros(0, np.int64)
-        if self.eviction is None:
-            columns = [together.column(name) for name in self.parameters.partition_by]
-            codes = distinct(columns, together.num_rows)[1]
-        else:
-            keys, places_of_keys, evicted = self._partitions(tuples)
-            came = keys.column(0).to_numpy()[places_of_keys]
-            codes = np.r_[waiting.column(_WINDOW).to_numpy(), came]
-        windows: dict[int, list[tuple[int, int]]] = {}
-        out: list[int] = []
-        for position, (code, rank) in enumerate(zip(codes.tolist(), ranks.tolist(), strict=True)):
-            window = windows.setdefault(code, [])
-            # as in all sliding windows of Streams, a tuple leaves before the new one enters
-            if len(window) == size:
-                out.append(heapq.heappop(window)[1])
-            heapq.heappush(window, (rank, position))
-        leaving = np.array(out, np.int64)
-        self.waiting.remove(places[leaving[leaving < len(places)]])
-        stays = np.ones(together.num_rows, bool)
-        stays[leaving] = False
-        stays[: len(places)] = False
-        new = together.filter(pa.array(stays))
-        self._wait(new, codes[stays])
-        self._submit(together.take(pa.array(leaving)), sort=False)
-        self._give_up(evicted)
-
     def held(self) -> int | None:
         """Return the least event time of a waiting tuple in ticks; None if none waits."""
-        if self.timed is not None:
-            return self.timed.least_time()
-        if self.panes is not None:
-            return self.panes.held()
-        return least_time(self.waiting.take(self.waiting.places()), self.context.event_time)
+        return self.waiting.held()
 
     def on_watermark(self, watermark: int) -> None:
         """Submit the panes that fire, each in order and followed by a marker."""
-        if self.panes is not None:
-            self.panes.reach(watermark, self._submit_pane)
+        if isinstance(self.waiting, PaneOrder):
+            self.waiting.reach(watermark, self._submit_pane)
 
     def _submit_pane(self, tuples: pa.RecordBatch) -> None:
-        self._submit(tuples, sort=False)
+        self._submit(tuples)
         self.punctuate(Punctuation.WINDOW)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Close `punct` windows at a marker. At the end, submit waiting tuples unless `atEnd` drops them, and clear."""
-        if self.timed is not None or self.panes is not None:  # the greatest watermark comes in front of the final mark
-            return
-        if mark is Punctuation.FINAL:
-            if self.window.tumbling:
-                if self.parameters.at_end == "submit":
-                    self._close(self.tumbling.close(), mark=False)
-            else:
-                self._submit(self.waiting.take(self.waiting.places()), sort=True)
-            self.reset_to_initial_state()
-            self.ticks.end()
-        elif self.window.eviction.kind == "punct":
-            self._close_all()
+        """Close `punct` windows at a marker. At the end, submit waiting tuples unless `atEnd` drops them, and clear.
+
+        Windows of event time have submitted their tuples by then: the greatest watermark comes before the final mark.
+        """
+        if isinstance(self.waiting, WindowOrder):
+            self.waiting.on_mark(mark)
 
     def checkpoint(self) -> State:
         """Return the waiting tuples, the open windows, and the next time of the clock; in event time, the watermark."""
-        if (timely := self.timed or self.panes) is not None:
-            return timely.checkpoint()
-        windows = self.tumbling.dump() if self.window.tumbling else {}
-        evicting = {} if self.eviction is None else self.eviction.dump()
-        return {"waiting": self.waiting, **windows, **evicting, **self.ticks.dump()}
+        return self.waiting.checkpoint()
 
     def restore(self, state: State) -> None:
         """Restore the waiting tuples and the open windows; see `TimeOrder.restore` and `PaneOrder.restore`."""
-        if (timely := self.timed or self.panes) is not None:
-            timely.restore(state)
-            return
-        self.waiting = state["waiting"]
-        if self.window.tumbling:
-            self.tumbling.load(state)
-        self.ticks.load(state)
-        if self.eviction is not None:
-            self.eviction.load(state)
-            numbers = self.waiting.take(self.waiting.places(), [_WINDOW]).column(0).to_pylist()
-            self.eviction.recall(self.tumbling.held() if self.window.tumbling else ((each, 0) for each in numbers))
+        self.waiting.restore(state)
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
         """Divide the waiting tuples by their channels. Only windows of event time can be divided."""
-        timely = self.timed or self.panes
-        assert timely is not None, "windows cannot be divided"
-        return timely.rescale([state for state in states if state], route)
+        return self.waiting.rescale([state for state in states if state], route)
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
         """Return the waiting tuples, or their partitions in panes; none for windows by order of arrival."""
-        timely = self.timed or self.panes
-        return [] if timely is None else timely.keys_of(state)
+        return self.waiting.keys_of(state)

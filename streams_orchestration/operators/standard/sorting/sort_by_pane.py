@@ -164,6 +164,5 @@ class PaneOrder:
         ]
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Return the partition keys in a state; none without partitions, since any channel may then hold the tuples."""
-        keys = self.groups.partition_keys(state) if state else None
-        return () if keys is None else (PortKeys(0, keys),)
+        """Return the partition keys in a state; none without partitions."""
+        return self.groups.keys_of(state)

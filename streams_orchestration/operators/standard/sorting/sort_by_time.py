@@ -83,7 +83,7 @@ class TimeOrder:
         watermarks = moments.placed(moments.passing(times[by_time]))
         return TupleBatch(tuples.take(pa.array(by_time)), watermarks=watermarks)
 
-    def least_time(self) -> int | None:
+    def held(self) -> int | None:
         """Return the least time of a waiting tuple in ticks; None without any."""
         times = self.waiting.notes["time"][self.waiting.places()]
         return int(times.min()) if len(times) else None
