@@ -9,22 +9,17 @@ from typing import Any
 
 from streams_orchestration.operators.contract.clock_operator import ClockOperator
 from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
-from streams_orchestration.operators.errors.faults import reported
-from streams_orchestration.operators.expressions.assignments import Assignments
-from streams_orchestration.operators.expressions.constant_attributes import constants
-from streams_orchestration.operators.expressions.evaluation import parse_condition
-from streams_orchestration.operators.expressions.spl.types import columns_of_ports, over_ports, variable_columns
-from streams_orchestration.operators.inputs.failed_tuples import FailureFilter, check_failure_port, own_outputs
+from streams_orchestration.operators.inputs.failed_tuples import FailureFilter
 from streams_orchestration.operators.inputs.key_columns import KeyColumns, has_expressions
 from streams_orchestration.operators.loading.libraries import compute as pc
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.joining.join_by_time import TimedJoin
-from streams_orchestration.operators.standard.joining.join_parameters import SIDES, JoinParameters
-from streams_orchestration.operators.standard.joining.join_side import JoinSide, joined_schema, taken_with
+from streams_orchestration.operators.standard.joining.join_columns import compile_join
+from streams_orchestration.operators.standard.joining.join_parameters import JoinParameters
+from streams_orchestration.operators.standard.joining.join_side import JoinSide, taken_with
 from streams_orchestration.operators.standard.joining.join_within import TimedSide
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
-from streams_orchestration.operators.tuples.arrow_types import default_value
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.tuples.watermarks import Watermarks
 from streams_orchestration.operators.windows.clause import ARRIVAL, Window
@@ -101,92 +96,20 @@ class Join(ClockOperator):
         """Raise ValueError if a window, an attribute, an expression, a default tuple or an output port does not fit."""
         columns = KeyColumns(context, by_clock=parameters.by == "clock")
         parameters = parameters.keyed(columns)
-        cls._compile(columns.context, parameters)
-
-    @classmethod
-    def _compile(cls, context: OperatorContext, parameters: JoinParameters) -> tuple[list[Window], Any, Assignments]:
-        with reported():
-            parameters.check_equality(context.inputs)
-        with reported():
-            parameters.check_partitions(context.inputs)
-        with reported():
-            cls._absent(context, parameters)
-        with reported():
-            cls._alone(context, parameters)
-        variables = variable_columns(parameters)
-        target, joined = context.output_schema(), joined_schema(context, variables)
-        check_failure_port(context, parameters, joined)
-        zone = context.zone
-        columns = columns_of_ports(context.ports, context.inputs, joined.names, variables)
-        written = over_ports({} if parameters.match is None else {"match": parameters.match}, columns)
-        match = parse_condition(written["match"], joined, "match", zone) if written else None
-        assignments = Assignments(over_ports(parameters.output, columns), joined, target, zone, context.required_at())
-        sides = enumerate(context.inputs if parameters.within is None else ())
-        return [parameters.resolved(side, schema) for side, schema in sides], match, assignments
-
-    @staticmethod
-    def _absent(context: OperatorContext, parameters: JoinParameters) -> list[pa.RecordBatch]:
-        """Return a batch for each side with the tuple that replaces a missing partner.
-
-        Raises ValueError if `defaultTupleLHS` or `defaultTupleRHS` has a wrong attribute or value.
-        """
-        given = (parameters.default_tuple_lhs, parameters.default_tuple_rhs)
-        tuples: list[pa.RecordBatch] = []
-        for side, texts, schema in zip(SIDES, given, context.inputs, strict=True):
-            values = constants(texts, schema, f"defaultTuple{side}", context.zone)
-            columns: list[pa.Array] = []
-            for field in schema:
-                if field.name in values:
-                    columns.append(values[field.name])
-                elif parameters.absent == "nulls":
-                    columns.append(pa.nulls(1, field.type))
-                else:
-                    columns.append(pa.array([default_value(field.type)], field.type))
-            tuples.append(pa.RecordBatch.from_arrays(columns, schema=schema))
-        return tuples
-
-    @staticmethod
-    def _alone(context: OperatorContext, parameters: JoinParameters) -> list[Assignments | None]:
-        """Return the assignments of each side's port for unmatched tuples.
-
-        None if a side has no such port: its tuples go to port 0 with a default partner, or are dropped if it is not
-        outer.
-
-        Raises:
-            ValueError: the number of output ports does not suit the algorithm, or their attributes not the side.
-        """
-        ports = len(own_outputs(context, parameters))
-        if ports == 1:
-            return [None, None]
-        if ports != 1 + sum(parameters.outer):
-            message = (
-                f"algorithm: {parameters.algorithm} has {1 + sum(parameters.outer)} output ports or one, not "
-                f"{ports}; ports after the first one get the unmatched tuples of a side"
-            )
-            raise ValueError(message)
-        outputs: list[Assignments | None] = []
-        for side, schema in enumerate(context.inputs):
-            port = parameters.alone(side)
-            outputs.append(
-                Assignments({}, schema, context.output_schema(port), context.zone, context.required_at(port))
-                if parameters.outer[side]
-                else None
-            )
-        return outputs
+        compile_join(columns.context, parameters)
 
     def setup(self) -> None:
         """Compile windows and expressions, add columns for keys. For ValueErrors see `check` and `TimedJoin`."""
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs
-        windows, self.match, self.assignments = self._compile(self.context, self.parameters)
-        self.variables = list(variable_columns(self.parameters))
-        self.joined = joined_schema(self.context, self.variables)
+        compiled = compile_join(self.context, self.parameters)
+        self.variables, self.joined = compiled.variables, compiled.joined
+        self.match, self.assignments = compiled.match, compiled.assignments
+        self.absent, self.alone = compiled.absent, compiled.alone
         self.matched = FailureFilter(self, [] if self.match is None else [self.match])
         self.computed = FailureFilter(self, self.assignments.expressions)
         keys = (self.parameters.equality_lhs, self.parameters.equality_rhs)
-        self.absent = self._absent(self.context, self.parameters)
-        self.alone = self._alone(self.context, self.parameters)
         outer = self.parameters.outer
         self.timed: TimedJoin | None = None
         """The tuples of both streams for a join with `within`; None for a join of windows."""
@@ -199,7 +122,7 @@ class Join(ClockOperator):
         self.windows = [
             JoinSide(schema, window, key, partition, outer=kept)
             for schema, window, key, partition, kept in zip(
-                self.context.inputs, windows, keys, self.parameters.partitions, outer, strict=True
+                self.context.inputs, compiled.windows, keys, self.parameters.partitions, outer, strict=True
             )
         ]
         self.sides = self.windows
