@@ -52,7 +52,7 @@ SPL_LAYERS = {
     "spl.types": ("types", "joining", "casts", "literals", "text", "written", "columns"),
     "spl.functions": ("signatures", "overloads"),
     "spl.typing": (
-        *("typed", "scopes", "naming", "conversions", "defaults", "folding", "operands", "calls", "literals"),
+        *("spans", "typed", "scopes", "naming", "conversions", "defaults", "folding", "operands", "calls", "literals"),
         *("operations", "checking", "statements", "canonical"),
     ),
     "spl.models": ("operators", "reading", "invocations", "assigned_outputs"),

@@ -26,8 +26,9 @@ from streams_orchestration.spl.types.types import (
     range_of,
 )
 from streams_orchestration.spl.typing import typed
+from streams_orchestration.spl.typing.spans import Source, Span
 
-SPAN = typed.Span(typed.Source.of("x", "Main.spl", 7), 0, 0)
+SPAN = Span(Source.of("x", "Main.spl", 7), 0, 0)
 NUMBERS: list[Primitive] = [INT32, INT64, UINT8, Primitive("int8"), Primitive("uint64"), FLOAT64, Primitive("float32")]
 TYPES: list[Type] = [*NUMBERS, BOOLEAN, RSTRING]
 PORT = Tuple((

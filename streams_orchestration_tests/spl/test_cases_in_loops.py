@@ -14,9 +14,9 @@ from streams_orchestration.spl.programs.loops.ports import Environment, PortProg
 from streams_orchestration.spl.programs.outcome import PortOutput
 from streams_orchestration.spl.programs.run import Run
 from streams_orchestration.spl.types.types import INT32, RSTRING, Tuple, TupleAttribute
-from streams_orchestration.spl.typing import typed
 from streams_orchestration.spl.typing.checking import type_of
 from streams_orchestration.spl.typing.scopes import FunctionName, Port, Scope
+from streams_orchestration.spl.typing.spans import Mistake, Source
 from streams_orchestration.spl.typing.statements import check_function, check_logic, signature_of
 
 CASES = Path(__file__).parents[1] / "cases/spl"
@@ -28,7 +28,7 @@ GO = Tuple((TupleAttribute("go", INT32),))
 def compiled(name: str) -> PortProgram:
     """Return the program of the Custom of a case."""
     parsed = parse((CASES / name / "Main.spl").read_text(encoding="utf-8"))
-    source, scope, mistakes = typed.Source("Main.spl", parsed.tokens), Scope(), list[typed.Mistake]()
+    source, scope, mistakes = Source("Main.spl", parsed.tokens), Scope(), list[Mistake]()
     functions = list[definitions.Function]()
     for each in parsed.unit.definitions:
         if isinstance(each, definitions.Function):

@@ -18,8 +18,9 @@ from streams_orchestration.spl.types.types import INT32, INT64, Tuple, TupleAttr
 from streams_orchestration.spl.typing.canonical import canonical_function, canonical_text
 from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import Actual, Port, Scope, TypeName, port_scope
+from streams_orchestration.spl.typing.spans import Source
 from streams_orchestration.spl.typing.statements import check_logic
-from streams_orchestration.spl.typing.typed import Logic, PortAttribute, Source
+from streams_orchestration.spl.typing.typed import Logic, PortAttribute
 from streams_orchestration_tests.spl.applications import MISTAKES
 from streams_orchestration_tests.spl.programs import CASES, PROGRAMS, WELL_FORMED
 from streams_orchestration_tests.spl.typed_programs import TypedProgram, typed_program

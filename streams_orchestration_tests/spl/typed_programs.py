@@ -22,8 +22,9 @@ from streams_orchestration.spl.typing.scopes import (
     output_scope,
     port_scope,
 )
+from streams_orchestration.spl.typing.spans import Mistake, Source
 from streams_orchestration.spl.typing.statements import check_function, check_logic, signature_of
-from streams_orchestration.spl.typing.typed import Call, Expression, Function, Logic, Mistake, Source
+from streams_orchestration.spl.typing.typed import Call, Expression, Function, Logic
 
 
 class OneFile:

@@ -13,7 +13,7 @@ from streams_orchestration.spl.application.values import ConstantReader, Unknown
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Annotation, Labelled
 from streams_orchestration.spl.language.printing import text_of
-from streams_orchestration.spl.typing.typed import Mistake, Span
+from streams_orchestration.spl.typing.spans import Mistake, Span
 
 Report = Callable[[str, str, tree.Node], None]
 _KNOWN = {

@@ -34,7 +34,8 @@ from streams_orchestration.spl.language.tree import qualified
 from streams_orchestration.spl.toolkits.search import BUNDLED, Toolkits
 from streams_orchestration.spl.toolkits.units import LoadedUnit, load, root_of
 from streams_orchestration.spl.types.types import RSTRING
-from streams_orchestration.spl.typing.typed import Call, Constant, Expression, ListOf, Mistake
+from streams_orchestration.spl.typing.spans import Mistake
+from streams_orchestration.spl.typing.typed import Call, Constant, Expression, ListOf
 
 MOST_MISTAKES = 100
 PATH = "STREAMS_SPLPATH"

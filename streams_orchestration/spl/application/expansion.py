@@ -52,7 +52,7 @@ from streams_orchestration.spl.models.operators import standard_operator
 from streams_orchestration.spl.types.types import UNKNOWN, Tuple, Type
 from streams_orchestration.spl.typing.checking import type_of
 from streams_orchestration.spl.typing.scopes import Actual, Meaning, Port, Scope, StreamName, VariableName, port_scope
-from streams_orchestration.spl.typing.typed import Mistake, Source, Span
+from streams_orchestration.spl.typing.spans import Mistake, Source, Span
 
 
 class _Body:

@@ -8,12 +8,12 @@ from typing import Any
 from streams_orchestration.spl.application.values import SUBMISSION, SUBMISSION_LIST, parts_of
 from streams_orchestration.spl.types.types import UNKNOWN, Collection, Type
 from streams_orchestration.spl.types.types import Tuple as TupleType
+from streams_orchestration.spl.typing.spans import Mistake
 from streams_orchestration.spl.typing.typed import (
     Call,
     Constant,
     Expression,
     ListOf,
-    Mistake,
     OutputCall,
     PortAttribute,
     PortTuple,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from streams_orchestration.spl.language.definitions import Composite
 from streams_orchestration.spl.types.types import INT32, RSTRING
-from streams_orchestration.spl.typing.typed import Call, Constant, Source
+from streams_orchestration.spl.typing.spans import Source
+from streams_orchestration.spl.typing.typed import Call, Constant
 
 
 @dataclass(frozen=True)

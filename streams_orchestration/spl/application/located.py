@@ -8,7 +8,7 @@ from typing import Any
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.document import LocatedList, LocatedMapping
 from streams_orchestration.spl.language.tree import Node
-from streams_orchestration.spl.typing.typed import Source
+from streams_orchestration.spl.typing.spans import Source
 
 _KEPT = ("outputs", "mutates", "parallel")
 """Keys that are kept even if their value is empty, since a missing key has another meaning."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from streams_orchestration.spl.typing.canonical import Lined, lined_function, lined_text
-from streams_orchestration.spl.typing.typed import Function, Logic, Span, Statement
+from streams_orchestration.spl.typing.spans import Span
+from streams_orchestration.spl.typing.typed import Function, Logic, Statement
 
 
 def logic_texts(logic: Logic) -> dict[str, Any]:

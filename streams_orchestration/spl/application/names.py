@@ -29,8 +29,9 @@ from streams_orchestration.spl.typing.scopes import (
     composite_name,
     member_of,
 )
+from streams_orchestration.spl.typing.spans import Mistake, Span
 from streams_orchestration.spl.typing.statements import signature_of
-from streams_orchestration.spl.typing.typed import Call, Constant, Expression, Mistake, Span
+from streams_orchestration.spl.typing.typed import Call, Constant, Expression
 
 Known = Callable[[Call], Expression | None]
 

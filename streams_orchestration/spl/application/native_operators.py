@@ -15,7 +15,7 @@ from streams_orchestration.spl.language.definitions import Invocation
 from streams_orchestration.spl.models.operators import SplOperatorModel, toolkit_operator
 from streams_orchestration.spl.types.columns import beyond_column
 from streams_orchestration.spl.typing.scopes import Port
-from streams_orchestration.spl.typing.typed import Source
+from streams_orchestration.spl.typing.spans import Source
 
 Report = Callable[[str, str, tree.Node], None]
 

@@ -12,7 +12,8 @@ from streams_orchestration.spl.functions.signatures import Signature, Unreadable
 from streams_orchestration.spl.language.tree import qualified
 from streams_orchestration.spl.models.reading import Prototype, without_names
 from streams_orchestration.spl.types.types import UNKNOWN, Type
-from streams_orchestration.spl.typing.typed import Call, Mistake, Span
+from streams_orchestration.spl.typing.spans import Mistake, Span
+from streams_orchestration.spl.typing.typed import Call
 
 _NAME = re.compile(r"(?:(?P<namespace>[A-Za-z_][\w.]*)::)?(?P<name>[A-Za-z_]\w*)(?:\.(?P<member>[A-Za-z_]\w*))?")
 Resolve = Callable[[str, str, str], Type | None]

@@ -8,7 +8,8 @@ from typing import Any
 
 from streams_orchestration.spl.application.rewriting import rewritten
 from streams_orchestration.spl.models.invocations import Assigned
-from streams_orchestration.spl.typing.typed import Constant, Expression, Mistake, Node, OutputCall, PortAttribute
+from streams_orchestration.spl.typing.spans import Mistake
+from streams_orchestration.spl.typing.typed import Constant, Expression, Node, OutputCall, PortAttribute
 
 _PATHS = {"XPath": "paths", "XPathList": "pathLists"}
 """Output function -> the parameter that has its paths."""

@@ -10,6 +10,7 @@ from streams_orchestration.spl.types.columns import has_canonical_column, may_ho
 from streams_orchestration.spl.types.types import INT32, Collection, Enumeration, Optional, Tuple, TupleAttribute
 from streams_orchestration.spl.typing.defaults import own_default
 from streams_orchestration.spl.typing.scopes import Port
+from streams_orchestration.spl.typing.spans import Span
 from streams_orchestration.spl.typing.typed import (
     Call,
     Cast,
@@ -19,7 +20,6 @@ from streams_orchestration.spl.typing.typed import (
     Member,
     OutputCall,
     PortAttribute,
-    Span,
     TupleOf,
 )
 

@@ -41,18 +41,16 @@ from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing.canonical import canonical_function, canonical_text
 from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import Actual, Meaning, Port, Scope, TypeName, port_scope
+from streams_orchestration.spl.typing.spans import Mistake, Source, Span
 from streams_orchestration.spl.typing.statements import check_function, check_logic
 from streams_orchestration.spl.typing.typed import (
     Call,
     Constant,
     Expression,
     Function,
-    Mistake,
     Node,
     OutputCall,
     PortAttribute,
-    Source,
-    Span,
     TupleOf,
 )
 

@@ -11,6 +11,7 @@ from streams_orchestration.spl.models.operators import SplOperatorModel
 from streams_orchestration.spl.types.columns import beyond_column
 from streams_orchestration.spl.types.types import Tuple, TupleAttribute
 from streams_orchestration.spl.typing.scopes import Port
+from streams_orchestration.spl.typing.spans import Mistake
 from streams_orchestration.spl.typing.typed import (
     Assign,
     Call,
@@ -19,7 +20,6 @@ from streams_orchestration.spl.typing.typed import (
     Expression,
     Index,
     Member,
-    Mistake,
     PortAttribute,
     Postfix,
     Prefix,

@@ -12,7 +12,7 @@ from streams_orchestration.spl.language.definitions import Invocation, Invocatio
 from streams_orchestration.spl.types.columns import ddl_of
 from streams_orchestration.spl.types.types import COMPILED_ONLY, UNKNOWN, Tuple, Type, parts_of_type
 from streams_orchestration.spl.typing.scopes import Meaning, Port, Scope, StreamName, TypeName, Unclear
-from streams_orchestration.spl.typing.typed import Source
+from streams_orchestration.spl.typing.spans import Source
 
 UNKNOWN_TUPLE = Tuple(())
 """The tuple type that represents an unknown one: a tuple without attributes."""

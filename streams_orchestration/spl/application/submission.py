@@ -9,7 +9,7 @@ from typing import Any
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.spl.language.definitions import Composite
 from streams_orchestration.spl.toolkits.units import LoadedUnit
-from streams_orchestration.spl.typing.typed import Mistake, Span
+from streams_orchestration.spl.typing.spans import Mistake, Span
 
 
 class SubmissionNames:

@@ -13,17 +13,8 @@ from streams_orchestration.spl.language.printing import text_of
 from streams_orchestration.spl.types.types import FLOATS, INTEGERS, Primitive
 from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import Actual, Scope
-from streams_orchestration.spl.typing.typed import (
-    Call,
-    Cast,
-    Constant,
-    Convert,
-    Expression,
-    ListOf,
-    Mistake,
-    Node,
-    Source,
-)
+from streams_orchestration.spl.typing.spans import Mistake, Source
+from streams_orchestration.spl.typing.typed import Call, Cast, Constant, Convert, Expression, ListOf, Node
 
 SUBMISSION = "getSubmissionTimeValue"
 SUBMISSION_LIST = "getSubmissionTimeListValue"

@@ -13,14 +13,8 @@ from streams_orchestration.spl.types.types import UNKNOWN, Optional
 from streams_orchestration.spl.typing.checking import ExpressionTyping
 from streams_orchestration.spl.typing.defaults import own_default
 from streams_orchestration.spl.typing.scopes import FunctionName, Port, Scope, output_scope, port_scope
-from streams_orchestration.spl.typing.typed import (
-    Convert,
-    Expression,
-    Mistake,
-    OutputCall,
-    PortAttribute,
-    Source,
-)
+from streams_orchestration.spl.typing.spans import Mistake, Source
+from streams_orchestration.spl.typing.typed import Convert, Expression, OutputCall, PortAttribute
 
 
 def check_outputs(

@@ -19,18 +19,8 @@ from streams_orchestration.spl.typing.checking import ExpressionTyping
 from streams_orchestration.spl.typing.conversions import converted
 from streams_orchestration.spl.typing.naming import type_of_values
 from streams_orchestration.spl.typing.scopes import Actual, Port, Scope, output_scope, port_scope
-from streams_orchestration.spl.typing.typed import (
-    Call,
-    Constant,
-    Expression,
-    Mistake,
-    Node,
-    PortAttribute,
-    PortTuple,
-    Source,
-    Span,
-    Variable,
-)
+from streams_orchestration.spl.typing.spans import Mistake, Source, Span
+from streams_orchestration.spl.typing.typed import Call, Constant, Expression, Node, PortAttribute, PortTuple, Variable
 
 BEACON = "spl.utility::Beacon"
 

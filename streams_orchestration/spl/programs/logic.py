@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from streams_orchestration.spl.functions.signatures import Signature
@@ -27,6 +27,7 @@ from streams_orchestration.spl.typing.scopes import (
     logic_scope,
     port_scope,
 )
+from streams_orchestration.spl.typing.spans import LinedSource, Mistake, Source
 from streams_orchestration.spl.typing.statements import StatementTyping, check_function, signature_of
 
 if TYPE_CHECKING:
@@ -38,18 +39,6 @@ if TYPE_CHECKING:
 Place = tuple[str, int, int]
 """The file, line and column of a text."""
 Ports = Sequence[tuple[str, Tuple]]
-
-
-@dataclass(frozen=True)
-class LinedSource(typed.Source):
-    """A source text whose lines are lines of a file that need not be consecutive."""
-
-    lines: tuple[int, ...] = ()
-
-    def place(self, index: int) -> tuple[int, int]:
-        """Return the line and the column of a token in the file, both counted from 1."""
-        line, column = self.tokens.place(index)
-        return (self.lines[line - 1], column) if line <= len(self.lines) else super().place(index)
 
 
 class LogicTexts(NamedTuple):
@@ -284,14 +273,14 @@ class LogicReading:
     def __init__(self, inputs: Ports, outputs: Ports, natives: Sequence[NativeFunction] = (), *, submits: bool) -> None:
         self.inputs = [Port(name, type_, mutable=True) for name, type_ in inputs]
         self.outputs = [Port(name, type_) for name, type_ in outputs]
-        self.mistakes: list[typed.Mistake] = []
+        self.mistakes: list[Mistake] = []
         self.known = _Functions(natives)
         self.scope = Scope(definitions=self.known)
         self.submit = ("submit",) if submits else ()
 
     def functions(self, texts: Sequence[tuple[str, Place, tuple[int, ...]]]) -> list[typed.Function]:
         """Read the functions of the program, each of which may call all others; leave out those with faulty syntax."""
-        read: list[tuple[definitions.Function, typed.Source]] = []
+        read: list[tuple[definitions.Function, Source]] = []
         for text, place, lines in texts:
             parsed = parse(text)
             read += [
@@ -382,7 +371,7 @@ class LogicReading:
         except (FaultError, NestingError) as error:
             raise ProgramTextError((), text) from error
         scope = port_scope(self.scope, (self.inputs[port],))
-        return check_expression(written, scope, typed.Source.of(text, *place), self.mistakes)
+        return check_expression(written, scope, Source.of(text, *place), self.mistakes)
 
 
 def _submitted_to(node: Any) -> set[str]:

@@ -13,17 +13,18 @@ from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing import typed
 from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import Port, Scope, port_scope
+from streams_orchestration.spl.typing.spans import Mistake, Source
 
 
 class ProgramTextError(ValueError):
     """The text of a program has mistakes, which `mistakes` holds."""
 
-    def __init__(self, mistakes: Sequence[typed.Mistake], text: str) -> None:
+    def __init__(self, mistakes: Sequence[Mistake], text: str) -> None:
         super().__init__("; ".join(map(_placed, mistakes)) or f"{text!r:.60} is not a program of SPL")
         self.mistakes = tuple(mistakes)
 
 
-def _placed(mistake: typed.Mistake) -> str:
+def _placed(mistake: Mistake) -> str:
     return f"{mistake.span}: {mistake.message}" if mistake.span.source.file else mistake.message
 
 
@@ -72,8 +73,8 @@ def read_expression(
         ProgramTextError: the text has mistakes.
     """
     written = tree_of(text)
-    source = typed.Source.of(text, *place)
-    mistakes: list[typed.Mistake] = []
+    source = Source.of(text, *place)
+    mistakes: list[Mistake] = []
     scope = around or Scope(definitions=NativeDefinitions(natives))
     scope = port_scope(scope, [Port(label, type_) for label, type_ in ports])
     checked = check_expression(written, scope, source, mistakes)

@@ -10,7 +10,7 @@ from streams_orchestration.spl.language.definitions import CompilationUnit, Comp
 from streams_orchestration.spl.language.parsing import parse
 from streams_orchestration.spl.language.tokens import Finding
 from streams_orchestration.spl.language.tree import TypeDefinition
-from streams_orchestration.spl.typing.typed import Source
+from streams_orchestration.spl.typing.spans import Source
 
 
 @dataclass(frozen=True, eq=False)

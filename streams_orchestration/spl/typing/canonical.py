@@ -34,6 +34,7 @@ from streams_orchestration.spl.types.types import (
     Tuple,
     Type,
 )
+from streams_orchestration.spl.typing.spans import Source
 from streams_orchestration.spl.typing.typed import (
     Assign,
     Binary,
@@ -63,7 +64,6 @@ from streams_orchestration.spl.typing.typed import (
     Return,
     SetOf,
     Slice,
-    Source,
     Statement,
     Submit,
     TupleOf,

@@ -28,13 +28,8 @@ from streams_orchestration.spl.typing.conversions import converted
 from streams_orchestration.spl.typing.folding import folded
 from streams_orchestration.spl.typing.operations import NoCastError, OperationTyping
 from streams_orchestration.spl.typing.scopes import Scope
-from streams_orchestration.spl.typing.typed import (
-    Cast,
-    Constant,
-    Expression,
-    Mistake,
-    Source,
-)
+from streams_orchestration.spl.typing.spans import Mistake, Source
+from streams_orchestration.spl.typing.typed import Cast, Constant, Expression
 
 __all__ = ["ExpressionTyping", "check_expression", "expression_of", "type_of"]
 

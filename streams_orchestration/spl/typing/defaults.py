@@ -13,7 +13,8 @@ from streams_orchestration.spl.types.types import (
     parts_of_type,
 )
 from streams_orchestration.spl.typing.conversions import converted
-from streams_orchestration.spl.typing.typed import Cast, Constant, Expression, Span, TupleOf
+from streams_orchestration.spl.typing.spans import Span
+from streams_orchestration.spl.typing.typed import Cast, Constant, Expression, TupleOf
 
 
 def own_default(type_: Type, span: Span) -> Expression | None:

@@ -32,7 +32,8 @@ from streams_orchestration.spl.typing.scopes import (
     is_unclear,
     member_of,
 )
-from streams_orchestration.spl.typing.typed import Constant, Mistake, Source, Span
+from streams_orchestration.spl.typing.spans import Mistake, Source, Span
+from streams_orchestration.spl.typing.typed import Constant
 
 _DEEPEST = 50
 """The most steps from a formal parameter to its actual, which may itself be a formal of the composite around it."""

@@ -25,7 +25,8 @@ from streams_orchestration.spl.functions.signatures import (
 )
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.types.types import UNKNOWN, Enumeration, Tuple, Type
-from streams_orchestration.spl.typing.typed import Call, Expression, Source
+from streams_orchestration.spl.typing.spans import Source
+from streams_orchestration.spl.typing.typed import Call, Expression
 
 # --- meanings of names
 

@@ -39,6 +39,7 @@ from streams_orchestration.spl.typing.scopes import (
     logic_scope,
     port_scope,
 )
+from streams_orchestration.spl.typing.spans import Mistake, Source
 from streams_orchestration.spl.typing.typed import (
     Block,
     Break,
@@ -50,9 +51,7 @@ from streams_orchestration.spl.typing.typed import (
     Function,
     If,
     Logic,
-    Mistake,
     Return,
-    Source,
     Statement,
     While,
 )
