@@ -58,7 +58,8 @@ SPL_LAYERS = {
     "spl.models": ("operators", "reading", "invocations", "assigned_outputs"),
     "spl.programs": (
         *("errors", "outcome", "values", "wrapping", "columns", "open_files", "library", "casting", "operations"),
-        *("run", "python_values", "natives", "loops", "vectorised", "reading", "expression", "logic", "markers"),
+        *("run", "python_values", "natives", "loops", "vectorised", "reading", "expression"),
+        *("program", "logic", "markers"),
     ),
     "spl.programs.loops": (
         *("writer", "names", "arithmetic", "code_scope", "expressions", "places", "statements", "ports"),

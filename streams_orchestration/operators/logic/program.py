@@ -23,7 +23,8 @@ from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.spl.programs.errors import AbortError, ProgramError, RunError
-from streams_orchestration.spl.programs.logic import LogicTexts, Program, read_logic
+from streams_orchestration.spl.programs.logic import LogicTexts, read_logic
+from streams_orchestration.spl.programs.program import Program
 from streams_orchestration.spl.programs.reading import ProgramTextError
 from streams_orchestration.spl.types.types import BOOLEAN
 from streams_orchestration.spl.types.written import WrittenTypeError
