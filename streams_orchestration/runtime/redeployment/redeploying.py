@@ -103,24 +103,14 @@ def replace_plan(opened: OpenedApplication, request: Redeploy | Revert) -> Redep
 
     Raises:
         RedeployRefusedError: state would be lost that the request does not name.
-        DropStateError: the request names an operator whose state would not be lost.
-        NotDrainedError: the units did not reach their cuts in time; they continue with the deployed plan.
-        NotWrittenError: the states of the new plan could not be written; the deployed plan continues.
         RevertedError: the new plan failed its trial, and the previous plan was restored.
-        StateRefusedError, MisplacedKeysError: a state does not fit the new plan, so the deployed one continues.
-        OperatorError: a stored state cannot be read.
-        SetUpError, ImplementationError, ValidationError: an operator of the new plan cannot be imported or set up.
-        NotDeployableError: the application is complete or partly removed.
-        ValueError: the time zone changes, and the filter of an Import is wrong.
+        StreamsRuntimeError: the request names an operator whose state would not be lost; a state cannot be read,
+            carried over or written; the units did not reach their cuts in time; an earlier redeploy is on trial; the
+            application is stopped, complete, not deployed, or of another version of the product; queries cannot be
+            analysed or hosts started here; or a rule of the protocol is broken. Each cause has a subclass.
         ApplicationError: Spark refuses a query.
-        AnalysisError: Spark could not analyse the queries.
-        JavaError: this machine has no Java that Spark can use.
-        OnTrialError: an earlier redeploy is on trial, and the application is stopped.
-        NotDeployedError: the application is not deployed.
-        OtherVersionError: another version of the product wrote the deployed plan.
-        HostLaunchError: a host cannot be started, and no trial is open that could be reverted; or the limit of open
-            files of this process is too low to analyse queries.
-        InvariantError, StreamsRuntimeError: a rule of the protocol is broken, or a unit was removed meanwhile.
+        ImplementationError, ValidationError: an operator of the new plan cannot be imported, or has other parameters.
+        ValueError: the time zone changes, and the filter of an Import is wrong.
         CatalogError: the catalog cannot be used.
     """
     catalog, application = opened.catalog, opened.name

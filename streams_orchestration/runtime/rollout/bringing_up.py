@@ -72,21 +72,16 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
         request: how it begins, and the changes of the deployed plan and state that are allowed.
 
     Raises:
-        NotDeployableError: the application cannot run here or in this way, or is complete.
-        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
-        OSError: the state is to be dropped, and a published result cannot be removed; the application is stopped.
         ApplicationChangedError: another plan is deployed, and the request does not replace it.
-        OtherVersionError: another version of the product wrote the deployed plan.
-        RedeployRefusedError, RevertedError, NotDrainedError, NotWrittenError, OnTrialError, NotDeployedError,
-            HostLaunchError, OperatorError, SetUpError, ValueError, StreamsRuntimeError: a redeploy fails, is refused or
-            is reverted; `replace_plan` has the conditions.
         SavepointError: the savepoint is missing, ambiguous or damaged, or does not fit the application.
-        DropStateError: `drop_state` names an operator whose state would not be lost.
-        StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
+        RedeployRefusedError, RevertedError: the plan is not replaced, as `replace_plan` says.
+        StreamsRuntimeError: the application cannot run here or in this way, or is complete; another version of the
+            product wrote the deployed plan; a setting cannot be used; or the plan cannot be replaced or restored for
+            one of the causes of `replace_plan` and `restore`. Each cause has a subclass.
         ApplicationError: Spark refuses a query.
-        AnalysisError: Spark could not analyse the queries.
-        JavaError: this machine has no Java that Spark can use.
-        SettingError: a setting in the environment cannot be used.
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
+        ValueError: the time zone changes, and the filter of an Import is wrong.
+        OSError: the state is to be dropped, and a published result cannot be removed; the application is stopped.
         StateDirectoryError, CatalogError: the home cannot be used.
     """
     opened = open_application(home, lock, wanted, request.run)

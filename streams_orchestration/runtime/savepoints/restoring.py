@@ -56,14 +56,12 @@ def restore(
     Raises:
         SavepointError: the savepoint is damaged, or does not fit the application or the targets of its sinks
             (`accept`); or an Import would read the same tuples twice, or a state cannot be written.
-        DropStateError: `drop_state` names an operator whose state would not be lost.
-        NotDeployableError: `fresh` is set and the application runs.
+        StreamsRuntimeError: `drop_state` names an operator whose state would not be lost; `fresh` is set and the
+            application runs; a state cannot be read, or does not fit the new plan; or queries cannot be analysed here.
+            Each cause has a subclass.
         ApplicationError: Spark refuses a query.
-        AnalysisError, JavaError, HostLaunchError: Spark could not analyse the queries.
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         OSError: `fresh` is set, and a published result cannot be removed.
-        StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
-        OperatorError: a state of the savepoint cannot be read as one of its operator.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     accepted = accept(opened, place, drop_state, fresh=fresh)
