@@ -9,15 +9,28 @@ from typing import Any
 
 from streams_orchestration.model.programs import runs_logic
 from streams_orchestration.spl.application.format_rows import ROW, is_row, with_rows, without_row_parameters
-from streams_orchestration.spl.application.keys import LISTS, is_plain_key
 from streams_orchestration.spl.application.logic_texts import function_text, logic_texts
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.application.operator_checks import check_operator, nested_calls
 from streams_orchestration.spl.application.output_calls import output_calls
 from streams_orchestration.spl.application.own_forms import attributes_of, in_order, own_call, own_parameters
-from streams_orchestration.spl.application.port_reading import beyond_columns, port_of, reads, reads_whole
+from streams_orchestration.spl.application.parameter_kinds import (
+    ATTRIBUTES,
+    CONDITIONS,
+    LISTS,
+    OF_SEVERAL_PORTS,
+    WORDS,
+    is_plain_key,
+    port_of,
+)
 from streams_orchestration.spl.application.rewriting import by_attributes
-from streams_orchestration.spl.application.state_reading import StateReading, before_tuples
+from streams_orchestration.spl.application.state_reading import (
+    StateReading,
+    before_tuples,
+    beyond_columns,
+    reads,
+    reads_whole,
+)
 from streams_orchestration.spl.application.subscriptions import subscription_text
 from streams_orchestration.spl.application.values import (
     CHANNELS,
@@ -53,20 +66,6 @@ from streams_orchestration.spl.typing.typed import (
     PortAttribute,
     TupleOf,
 )
-
-_WORDS = frozenset(
-    (
-        *("format", "compression", "algorithm", "order", "position", "parsing", "closeMode", "writeFailureAction"),
-        *("congestionPolicy", "status_", "protocol", "role", "outputType"),
-    )
-)
-"""Parameters whose values are fixed words that the operator defines, such as a format."""
-_CONDITIONS = frozenset(("filter", "match", "punctuate"))
-"""Parameters that are conditions about each tuple."""
-_OF_SEVERAL_PORTS = frozenset(("Barrier", "Join"))
-"""Operators whose expressions read the attributes of several ports as columns of one table."""
-_ATTRIBUTES = frozenset(("deltaAttribute", "timeAttribute", "inputAttribute"))
-"""Parameters whose values are names of attributes."""
 
 
 @dataclass(eq=False)
@@ -112,7 +111,7 @@ class ParameterWriter:
             submits=self.kind == "Custom",
         )
         self.fixed = StateReading({each.name: each for each in logic.state})
-        paired = self.kind in _OF_SEVERAL_PORTS and not self.native
+        paired = self.kind in OF_SEVERAL_PORTS and not self.native
         self.state = StateReading({} if self.with_logic else self.fixed.variables, self.inputs, paired=paired)
         model = self.model
         if model is None:
@@ -234,20 +233,20 @@ class ParameterWriter:
             actual = scope.find(written.name) if written.name.startswith("$") else None
             if isinstance(actual, Actual) and isinstance(actual.values, tuple) and len(actual.values) == 1:
                 inner = actual.values[0]
-                if label in _WORDS or (isinstance(inner, tree.Name) and actual.scope.find(inner.name) is None):
+                if label in WORDS or (isinstance(inner, tree.Name) and actual.scope.find(inner.name) is None):
                     return text_of(inner)
             elif not written.name.startswith("$") and (
-                label in _WORDS or label in _ATTRIBUTES or _is_no_value(scope.find(written.name, written.namespace))
+                label in WORDS or label in ATTRIBUTES or _is_no_value(scope.find(written.name, written.namespace))
             ):
                 return str(written)
-        if label in _WORDS and isinstance(written, tree.Member):
+        if label in WORDS and isinstance(written, tree.Member):
             return text_of(written)
         checked = check_expression(written, scope, self.source, self.mistakes)
         return self.expression(checked, typed)
 
     def _listed(self, name: str, checked: Expression, typed: list[Node]) -> Any:
         """Return one value of a parameter; conditions and values of list parameters are programs even if constant."""
-        if name not in LISTS and name not in _CONDITIONS:
+        if name not in LISTS and name not in CONDITIONS:
             return self.expression(checked, typed)
         return self.program(in_order(checked) if name == "sortBy" else checked, typed)
 
@@ -272,7 +271,7 @@ class ParameterWriter:
             return ROW
         self.mistakes += self.state.mistakes(checked)
         checked = self.state.without(checked)
-        if self.kind in _OF_SEVERAL_PORTS and not self.native:
+        if self.kind in OF_SEVERAL_PORTS and not self.native:
             checked = by_attributes(checked)
         typed.append(checked)
         if isinstance(checked, OutputCall) and not self.native:

@@ -1,4 +1,4 @@
-"""Reads of state variables by expressions that are evaluated apart from the logic."""
+"""Reads of input ports by expressions, and of state variables by those that are evaluated apart from the logic."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from streams_orchestration.spl.typing.typed import (
     Index,
     Member,
     PortAttribute,
+    PortTuple,
     Postfix,
     Prefix,
     Variable,
@@ -183,3 +184,22 @@ def _root(target: Expression) -> Expression:
     while isinstance(target, Member | Index):
         target = target.operand
     return target
+
+
+def reads(checked: Expression, port: Port) -> bool:
+    """Return True if an expression reads an attribute of a port, or its tuple."""
+    return any(isinstance(each, PortTuple | PortAttribute) and each.port == port.label for each in parts_of(checked))
+
+
+def reads_whole(checked: Expression, port: Port) -> bool:
+    """Return True if an expression reads the tuple of a port as one value."""
+    return any(isinstance(each, PortTuple) and each.port == port.label for each in parts_of(checked))
+
+
+def beyond_columns(checked: Expression, port: Port) -> Tuple:
+    """Return the attributes of a port that an expression reads, but whose SPL types their columns do not determine."""
+    if reads_whole(checked, port):
+        return beyond_column(port.type)
+    attributes = [each for each in parts_of(checked) if isinstance(each, PortAttribute) and each.port == port.label]
+    read = {each.name for each in attributes}
+    return beyond_column(Tuple(tuple(each for each in port.type.attributes if each.name in read)))
