@@ -19,7 +19,8 @@ from streams_orchestration.operators.journal.files import DamagedError, JournalF
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.reading import JournalReader, TrimmedError
 from streams_orchestration.operators.journal.records import JournalMessage
-from streams_orchestration.operators.loading.libraries import pa
+from streams_orchestration.operators.loading.libraries import import_modules, pa
+from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.messages.decoders import (
     Bad,
     Decoded,
@@ -84,6 +85,10 @@ class JournalSource(SourceOperator):
     Parameters = JournalParameters
     origin: ClassVar[str] = "sender"
     """The name by which `metadata` and the second output port refer to a message's origin."""
+    package: ClassVar[tuple[str, str, str] | None] = None
+    """The Python package that the source needs: one of its modules, the extra that installs it, and its name."""
+    modules: ClassVar[tuple[str, ...]] = ()
+    """The modules that `receive` imports."""
 
     async def receive(self, intake: Intake) -> None:
         """Receive until cancelled; call `intake.receiving` once receiving works.
@@ -122,7 +127,10 @@ class JournalSource(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError if attributes, format, ports and region do not fit. Listens and connects to nothing."""
+        """Raise ValueError if attributes, format, ports or region do not fit, or the package is missing.
+
+        Listens and connects to nothing.
+        """
         schema = context.output_schema()
         for attribute, kind in parameters.metadata.items():
             check_attributes("metadata", [attribute], schema.names, "the output stream")
@@ -145,6 +153,8 @@ class JournalSource(SourceOperator):
                 "the region"
             )
             raise ValueError(message)
+        if cls.package is not None:
+            require_package(cls.__name__, *cls.package)
 
     @classmethod
     def check_format(cls, context: OperatorContext, schema: pa.Schema, parameters: JournalParameters) -> None:
@@ -155,6 +165,10 @@ class JournalSource(SourceOperator):
     def directory_of(cls, context: OperatorContext) -> Path:
         """Return the journal's directory."""
         return waiting_directory(context) / JOURNAL
+
+    def load(self) -> None:
+        """Import the client or server library."""
+        import_modules(*self.modules)
 
     def setup(self) -> None:
         """Prepare decoding and reading. The first call of `produce` opens the journal."""

@@ -16,6 +16,8 @@ ENDED = "ended"
 class FetchingSource(JournalSource):
     """A source whose tuples have a fetched value in one attribute, and defaults in the others."""
 
+    modules = ("requests",)
+
     def setup(self) -> None:
         """Prepare the columns and the reading of the journal."""
         super().setup()

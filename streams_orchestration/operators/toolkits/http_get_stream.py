@@ -15,7 +15,7 @@ from streams_orchestration.operators.contract.operator import OperatorContext, P
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.records import JournalMessage
 from streams_orchestration.operators.journal.source import JournalParameters
-from streams_orchestration.operators.loading.libraries import import_modules, pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.toolkits.fetching import ENDED, FetchingSource
 from streams_orchestration.operators.toolkits.http_calls import (
@@ -109,10 +109,6 @@ class HTTPGetStream(FetchingSource):
     def destination(cls, context: OperatorContext, parameters: HTTPGetStreamParameters) -> str:
         """Return the address."""
         return masked(parameters.url)
-
-    def load(self) -> None:
-        """Import the client library."""
-        import_modules("requests")
 
     # --- in the host's process
 

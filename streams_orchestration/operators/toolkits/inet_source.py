@@ -15,7 +15,6 @@ from streams_orchestration.operators.contract.operator import OperatorContext, P
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.records import JournalMessage
 from streams_orchestration.operators.journal.source import JournalParameters
-from streams_orchestration.operators.loading.libraries import import_modules
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.toolkits.fetching import ENDED, FetchingSource
 from streams_orchestration.operators.toolkits.http_calls import HttpCaller
@@ -117,10 +116,6 @@ class InetSource(FetchingSource):
     def destination(cls, context: OperatorContext, parameters: InetSourceParameters) -> str:
         """Return the addresses."""
         return ", ".join(map(masked, parameters.addresses()))
-
-    def load(self) -> None:
-        """Import the client library."""
-        import_modules("requests")
 
     # --- in the host's process
 

@@ -15,7 +15,6 @@ from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.listening import Listening, shown_peer
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
-from streams_orchestration.operators.loading.libraries import import_modules
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.messages.decoders import decoded_schema
 from streams_orchestration.operators.references import UnresolvedReferenceError, resolved
@@ -81,6 +80,14 @@ class HttpSource(JournalSource):
     """
 
     Parameters = HttpSourceParameters
+    modules = (
+        "streams_orchestration.operators.serving.http_server",
+        "starlette.applications",
+        "starlette.responses",
+        "uvicorn.protocols.http.auto",
+        "uvicorn.lifespan.on",
+        "uvicorn.lifespan.off",
+    )
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
@@ -94,17 +101,6 @@ class HttpSource(JournalSource):
         """Return the URL at which the source listens, with the port of the parameters, also if that is 0."""
         scheme = "http" if parameters.certificate is None else "https"
         return f"{scheme}://{parameters.address}:{parameters.port}{parameters.path}"
-
-    def load(self) -> None:
-        """Import the server library."""
-        import_modules(
-            "streams_orchestration.operators.serving.http_server",
-            "starlette.applications",
-            "starlette.responses",
-            "uvicorn.protocols.http.auto",
-            "uvicorn.lifespan.on",
-            "uvicorn.lifespan.off",
-        )
 
     async def receive(self, intake: Intake) -> None:
         """Listen and answer requests until cancelled.

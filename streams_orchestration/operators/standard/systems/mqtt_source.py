@@ -19,9 +19,7 @@ from streams_orchestration.operators.brokers.position import BrokerPosition
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
-from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
-from streams_orchestration.operators.loading.libraries import import_modules
-from streams_orchestration.operators.loading.packages import require_package
+from streams_orchestration.operators.journal.source import JournalSource
 
 MAX_UNWRITTEN_MESSAGES = 10_000
 """The largest number of unwritten messages of quality of service 0. For 1 the broker's own limit applies."""
@@ -86,21 +84,13 @@ class MQTTSource(JournalSource):
 
     Parameters = MqttSourceParameters
     origin = "topic"
-
-    @classmethod
-    def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError if attributes, format, ports or region do not fit, or the library is missing."""
-        super().check(context, parameters)
-        require_package("MQTTSource", "paho", "mqtt", "paho-mqtt")
+    package = ("paho", "mqtt", "paho-mqtt")
+    modules = ("paho.mqtt.client",)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: MqttSourceParameters) -> str:
         """Return the topics and broker."""
         return f"{', '.join(parameters.topics)} at {parameters.url}"
-
-    def load(self) -> None:
-        """Import the client library."""
-        import_modules("paho.mqtt.client")
 
     async def receive(self, intake: Intake) -> None:
         """Connect, subscribe, and receive messages until cancelled.

@@ -22,9 +22,7 @@ from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.errors.external_errors import status_passes
 from streams_orchestration.operators.journal.intake import Intake
-from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
-from streams_orchestration.operators.loading.libraries import import_modules
-from streams_orchestration.operators.loading.packages import require_package
+from streams_orchestration.operators.journal.source import JournalSource
 
 MAX_FETCHED_MESSAGES = 500
 MOST_UNACKNOWLEDGED = 1000
@@ -64,21 +62,13 @@ class NATSSource(JournalSource):
 
     Parameters = NatsSourceParameters
     origin = "subject"
-
-    @classmethod
-    def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError if attributes, format, ports or region do not fit, or the library is missing."""
-        super().check(context, parameters)
-        require_package("NATSSource", "nats", "nats", "nats-py")
+    package = ("nats", "nats", "nats-py")
+    modules = ("nats", "nats.js", "nats.js.api", "nats.js.errors")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: NatsSourceParameters) -> str:
         """Return the stream and server."""
         return f"{parameters.stream} at {parameters.url}"
-
-    def load(self) -> None:
-        """Import the client library."""
-        import_modules("nats", "nats.js", "nats.js.api", "nats.js.errors")
 
     async def receive(self, intake: Intake) -> None:
         """Fetch messages through the durable consumer, which is created if it is missing, until cancelled.

@@ -20,9 +20,7 @@ from streams_orchestration.operators.brokers.position import BrokerPosition
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
-from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
-from streams_orchestration.operators.loading.libraries import import_modules
-from streams_orchestration.operators.loading.packages import require_package
+from streams_orchestration.operators.journal.source import JournalSource
 
 MAX_READ_ENTRIES = 500
 """Entries per read. It is far below the number of remembered keys, since unacknowledged entries may be repeated."""
@@ -65,21 +63,13 @@ class RedisSource(JournalSource):
 
     Parameters = RedisSourceParameters
     origin = "stream"
-
-    @classmethod
-    def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raise ValueError if attributes, format, ports or region do not fit, or the library is missing."""
-        super().check(context, parameters)
-        require_package("RedisSource", "redis", "redis")
+    package = ("redis", "redis", "redis")
+    modules = ("redis", "redis.asyncio")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: RedisSourceParameters) -> str:
         """Return the stream and server."""
         return f"{parameters.stream} at {parameters.url}"
-
-    def load(self) -> None:
-        """Import the client library."""
-        import_modules("redis", "redis.asyncio")
 
     async def receive(self, intake: Intake) -> None:
         """Read as a consumer of the group, which is created if it is missing, until cancelled.
