@@ -20,6 +20,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import PERIODIC, sink
 from streams_orchestration_tests.runtime.event_times import in_event_time
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.servers.kafka import PROMPT
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
 
@@ -72,7 +73,7 @@ def application(directory: Path, topic: Topic, begins: RunKind = ENDLESS) -> Loc
     note = {"eventTimeAttribute": "at", "minimumGap": 0.0, "maxDrift": DRIFT / 1000, "idleAfter": IDLE_AFTER}
     source = {
         "name": "Rows", "operator": "KafkaSource", "outputs": [{"stream": "Rows", "schema": "T"}],
-        "parameters": {"brokers": topic.brokers, "topic": topic.name},
+        "parameters": {"brokers": topic.brokers, "client": PROMPT, "topic": topic.name},
         "annotations": PERIODIC | {"eventTime": note},
     }  # fmt: skip
     plan = in_event_time([source, sink("Out", "Rows")], fusion="manual", pes=1)

@@ -21,7 +21,7 @@ from streams_orchestration_tests.runtime.applications import PERIODIC, sink
 from streams_orchestration_tests.runtime.event_times import in_event_time, through
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import redeploy
-from streams_orchestration_tests.servers.kafka import Broker
+from streams_orchestration_tests.servers.kafka import PROMPT, Broker
 
 pytestmark = [pytest.mark.java, pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
@@ -49,7 +49,7 @@ def graph(kafka: Broker, topic: str, width: int = 1, **parameters: Any) -> list[
     note = {"eventTimeAttribute": "at", "minimumGap": 0.0, "idleAfter": IDLE_AFTER}
     source = {
         "name": "Rows", "operator": "KafkaSource", "outputs": [{"stream": "Rows", "schema": "T"}],
-        "parameters": {"brokers": kafka.address, "topic": topic, **parameters},
+        "parameters": {"brokers": kafka.address, "client": PROMPT, "topic": topic, **parameters},
         "annotations": PERIODIC | {"eventTime": note} | parallel,
     }  # fmt: skip
     return [source, through("Met", "Meeting", "Rows", schema="Met"), sink("Out", "Met")]

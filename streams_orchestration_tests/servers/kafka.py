@@ -52,6 +52,10 @@ group.initial.rebalance.delay.ms=0
 log.retention.check.interval.ms=1000
 log.initial.task.delay.ms=500
 """
+PROMPT: dict[str, Any] = {"fetch.wait.max.ms": 10}
+"""Settings of a client that reads: the broker answers a fetch soon if there are no messages.
+
+By default, all further requests of the client would be answered up to half a second later, behind that fetch."""
 
 
 class Broker(RestartableServer):
@@ -195,7 +199,7 @@ class Broker(RestartableServer):
 
         consumer = Consumer({
             "bootstrap.servers": f"127.0.0.1:{self.port}", "group.id": uuid.uuid4().hex, "enable.partition.eof": True,
-            "isolation.level": "read_committed", "enable.auto.commit": False,
+            "isolation.level": "read_committed", "enable.auto.commit": False, **PROMPT,
         })  # fmt: skip
         messages: list[Any] = []
         try:
@@ -204,7 +208,7 @@ class Broker(RestartableServer):
             ended: set[int] = set()
 
             def all_have_ended() -> bool:
-                for message in consumer.consume(1000, 1):
+                for message in consumer.consume(1000, 0.05):
                     error: Any = message.error()
                     if error is None:
                         messages.append(message)

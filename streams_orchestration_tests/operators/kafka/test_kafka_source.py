@@ -17,7 +17,7 @@ from streams_orchestration.operators.standard.systems.kafka_source import KafkaS
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.operators.tuples.watermarks import Watermark
 from streams_orchestration_tests.operators.harness import Bench
-from streams_orchestration_tests.servers.kafka import PASSWORD, Broker
+from streams_orchestration_tests.servers.kafka import PASSWORD, PROMPT, Broker
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -38,7 +38,7 @@ def filled(kafka: Broker, count: int, partitions: int = 1) -> str:
 
 
 def source(kafka: Broker, tmp_path: Path, name: str | None, schema: str = SCHEMA, **parameters: Any) -> Bench:
-    settings = {"brokers": kafka.address, "topic": name, "until": "latest"} | parameters
+    settings = {"brokers": kafka.address, "client": PROMPT, "topic": name, "until": "latest"} | parameters
     return Bench(
         KafkaSource, outputs=[schema], results=tmp_path, **{k: v for k, v in settings.items() if v is not None}
     )
@@ -312,7 +312,7 @@ def test_credentials_are_checked_and_secrets_shown_nowhere(
 ):
     topic = filled(kafka, 2)
     monkeypatch.setenv("TEST_KAFKA", PASSWORD)
-    bench = source(kafka, tmp_path, topic, brokers=kafka.sasl_address, client=kafka.login)
+    bench = source(kafka, tmp_path, topic, brokers=kafka.sasl_address, client=kafka.login | PROMPT)
     run(bench)
     assert len(bench.rows()) == 2
     monkeypatch.setenv("TEST_KAFKA", "another-planted-secret")
@@ -350,7 +350,7 @@ def test_a_broker_that_is_away_at_the_start_or_in_the_middle_loses_nothing(
     monkeypatch.setattr(reader, "CONNECT_SECONDS", 0.3)
     monkeypatch.setattr(reader, "FIRST_SECONDS", 0.2)
     topic = filled(kafka, 2000)
-    client = {"reconnect.backoff.ms": 10, "reconnect.backoff.max.ms": 50}
+    client = PROMPT | {"reconnect.backoff.ms": 10, "reconnect.backoff.max.ms": 50}
     with closing(kafka.proxy()) as proxy:
         proxy.cut()
         bench = source(kafka, tmp_path, topic, brokers=kafka.proxied_address, client=client)

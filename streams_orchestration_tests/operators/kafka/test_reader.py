@@ -12,6 +12,7 @@ confluent_kafka = pytest.importorskip("confluent_kafka")
 
 from streams_orchestration.operators.kafka.client import KafkaParameters  # noqa: E402
 from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError  # noqa: E402
+from streams_orchestration_tests.servers.kafka import PROMPT  # noqa: E402
 
 MESSAGES, TOPIC = 5_000, "numbers"
 
@@ -38,7 +39,7 @@ def read_all(reader: KafkaReader) -> list[Any]:
 
 @pytest.fixture
 def reader(brokers: str) -> Iterator[KafkaReader]:
-    reader = KafkaReader(KafkaParameters(brokers=brokers), committed=False)
+    reader = KafkaReader(KafkaParameters(brokers=brokers, client=PROMPT), committed=False)
     yield reader
     reader.close()
 

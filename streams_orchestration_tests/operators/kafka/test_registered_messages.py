@@ -23,7 +23,7 @@ from streams_orchestration.operators.standard.systems.kafka_source import KafkaS
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.jars import NotToBeHadError
-from streams_orchestration_tests.servers.kafka import Broker
+from streams_orchestration_tests.servers.kafka import PROMPT, Broker
 from streams_orchestration_tests.servers.registry import apicurio, small_registry
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
@@ -55,7 +55,8 @@ def send(kafka: Broker, topic: str, registry: str, epoch: int, ddl: str, rows: l
 
 
 def source(kafka: Broker, topic: str, registry: str, directory: Path, *ddl: str, **more: Any) -> Bench:
-    parameters = {"brokers": kafka.address, "topic": topic, "registry": {"url": registry}, "until": "latest"} | more
+    parameters = {"brokers": kafka.address, "client": PROMPT, "topic": topic, "registry": {"url": registry}}
+    parameters |= {"until": "latest"} | more
     return Bench(KafkaSource, outputs=ddl, results=directory, **parameters)
 
 

@@ -17,7 +17,7 @@ from streams_orchestration.operators.standard.systems.kafka_source import KafkaS
 from streams_orchestration_tests.operators import change_slots, growing_tables
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, Delta, numbers
-from streams_orchestration_tests.servers.kafka import Broker
+from streams_orchestration_tests.servers.kafka import PROMPT, Broker
 from streams_orchestration_tests.targets import Target, target_of
 
 
@@ -112,7 +112,7 @@ class Topic:
         self.broker, self.directory, self.name = broker, directory, broker.topic(2)
 
     def source(self) -> Bench:
-        topic: dict[str, Any] = {"brokers": self.broker.address, "topic": self.name}
+        topic: dict[str, Any] = {"brokers": self.broker.address, "client": PROMPT, "topic": self.name}
         return Bench(KafkaSource, outputs=["n bigint"], results=self.directory, **topic)
 
     def add(self, number: int) -> None:

@@ -13,7 +13,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import redeploy
-from streams_orchestration_tests.servers.kafka import Broker
+from streams_orchestration_tests.servers.kafka import PROMPT, Broker
 
 pytestmark = [pytest.mark.java, pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
@@ -24,7 +24,7 @@ def plan(kafka: Broker, topic: str, target: str, width: int) -> PlannedCompilati
     parallel = {"parallel": {"width": width}} if width > 1 else {}
     source = {
         "name": "Rows", "operator": "KafkaSource", "outputs": [{"stream": "Rows", "schema": "Row"}],
-        "parameters": {"brokers": kafka.address, "topic": topic, "until": "latest"},
+        "parameters": {"brokers": kafka.address, "client": PROMPT, "topic": topic, "until": "latest"},
         "annotations": {"consistent": {"trigger": "periodic", "period": 1.0}} | parallel,
     }  # fmt: skip
     out = {

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.servers.kafka import Broker
+from streams_orchestration_tests.servers.kafka import PROMPT, Broker
 
 pytestmark = [pytest.mark.java, pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
@@ -35,7 +35,7 @@ def application(
     graph = [
         {
             "name": "Rows", "operator": "KafkaSource", "outputs": [{"stream": "Rows", "schema": "Row"}],
-            "parameters": {"brokers": kafka.address, "topic": source, "until": "latest"},
+            "parameters": {"brokers": kafka.address, "client": PROMPT, "topic": source, "until": "latest"},
             "annotations": {"consistent": {"trigger": "periodic", "period": 1.0}},
         },
         {
