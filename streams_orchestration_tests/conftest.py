@@ -336,6 +336,17 @@ def s3(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory)
         yield server
 
 
+@pytest.fixture
+def one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of an S3 server that is away or refuses: the libraries repeat no request, and pause for none."""
+    from streams_orchestration.operators.lakes.delta_store import DeltaStore
+    from streams_orchestration.operators.storage import remote
+
+    given = DeltaStore.options
+    monkeypatch.setattr(remote, "ATTEMPTS", 1)
+    monkeypatch.setattr(DeltaStore, "options", lambda store: (given(store) or {}) | {"max_retries": "0"})
+
+
 @pytest.fixture(scope="session")
 def gs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GoogleStorage]:
     """The same of Google Cloud Storage."""

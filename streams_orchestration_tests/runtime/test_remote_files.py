@@ -188,6 +188,7 @@ def test_a_put_that_fails_resets_the_unit_and_changes_no_result(
     assert ordeal.left() == []
 
 
+@pytest.mark.usefixtures("one_attempt")
 def test_a_storage_that_is_away_has_lost_no_cut_and_one_that_lost_a_file_has(
     s3: S3, directory: str, compilation: PlannedCompilation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

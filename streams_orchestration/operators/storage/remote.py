@@ -25,6 +25,8 @@ T = TypeVar("T")
 BUFFER_BYTES = 4 << 20
 """Bytes per request when a file is read or sent."""
 CONNECT_SECONDS = 5.0
+ATTEMPTS = 3
+"""Attempts of the library of S3 at a request, with pauses between them."""
 RETRY_SECONDS = 10.0
 """Seconds for which Google's library retries by itself, instead of its default of a quarter of an hour."""
 _NATIVE = re.compile(r"Unable to load (libjvm|libhdfs)")
@@ -341,6 +343,7 @@ def _connected(address: Address, options: dict[str, str]) -> Any:
                 session_token=options.get("sessionToken"), role_arn=options.get("roleArn"), anonymous=anonymous,
                 region=options.get("region"), scheme=scheme, endpoint_override=host, connect_timeout=CONNECT_SECONDS,
                 allow_delayed_open=True,  # a small file takes one request
+                retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
             )  # fmt: skip
         case "gs":
             return fs.GcsFileSystem(

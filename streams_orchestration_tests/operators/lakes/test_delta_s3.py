@@ -46,6 +46,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.usefixtures("one_attempt")
 @pytest.mark.parametrize(("parameters", "message"), REFUSED)
 def test_a_store_that_refuses_is_named(
     tmp_path: Path, s3: S3, monkeypatch: pytest.MonkeyPatch, parameters: dict[str, Any], message: str

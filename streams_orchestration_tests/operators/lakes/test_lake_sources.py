@@ -168,6 +168,7 @@ UNREACHABLE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("one_attempt")
 @pytest.mark.parametrize("kind", LAKES)
 def test_a_server_that_is_away_at_the_start_holds_up(tmp_path: Path, kind: str):
     bench = LAKES[kind](tmp_path).source(**UNREACHABLE[kind])

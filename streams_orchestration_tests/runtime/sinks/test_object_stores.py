@@ -86,6 +86,7 @@ def test_publishing_may_die_at_any_step_and_be_repeated(
     assert (application.visible(), application.waiting()) == (sorted(rows(COUNT)), [])
 
 
+@pytest.mark.usefixtures("one_attempt")
 @pytest.mark.covering
 @pytest.mark.parametrize("after", [0, 1, 400])
 def test_a_store_that_is_away_loses_nothing(s3: S3, tmp_path: Path, proxy: Proxy, after: int):

@@ -12,7 +12,7 @@ from streams_orchestration_tests.runtime.stored import options_of
 from streams_orchestration_tests.servers.faulty_s3 import Trouble, faulty_s3
 from streams_orchestration_tests.servers.s3 import BUCKET
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_attempt")]
 
 
 def test_a_put_that_is_refused_is_not_there_and_one_that_is_hidden_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -121,6 +121,7 @@ def test_a_directory_that_is_removed_during_a_search_is_passed_over(near: Store,
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("one_attempt")
 def test_a_storage_that_is_away_is_tried_again_and_then_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     clock = Clock()
     monkeypatch.setattr(remote_store, "RETRY_SECONDS", 0.35)

@@ -81,6 +81,7 @@ def test_an_object_that_was_replaced_is_named(s3: S3, directory: str, format: st
         source(address, s3.storage, **parameters).produce(offset)
 
 
+@pytest.mark.usefixtures("one_attempt")
 def test_a_store_that_is_away_holds_up_and_is_tried_again(s3: S3, directory: str, proxy: Proxy):
     address = s3.put(f"{directory}/rows.csv", CSV.encode())
     proxy.cut()
@@ -97,6 +98,7 @@ def test_a_store_that_is_away_holds_up_and_is_tried_again(s3: S3, directory: str
     assert bench.metrics["failed_tries"] == 0
 
 
+@pytest.mark.usefixtures("one_attempt")
 @pytest.mark.covering
 @pytest.mark.parametrize(
     ("after", "limit"),
