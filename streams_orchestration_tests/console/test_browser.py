@@ -148,6 +148,10 @@ def test_from_a_watermark_that_stands_to_the_input_that_holds_it(browser: Any, t
         page.context.close()
 
 
+SILENT_MILLISECONDS = 11_000
+"""Milliseconds without an event after which the page connects again, on the page's own clock."""
+
+
 def test_a_page_whose_network_is_silent_says_so_and_connects_again_by_itself(browser: Any, application: Deployed):
     proxies: list[Proxy] = []
 
@@ -157,12 +161,15 @@ def test_a_page_whose_network_is_silent_says_so_and_connects_again_by_itself(bro
 
     with served(SnapshotReader(application.home), through=through) as address:
         seen = Seen(browser)
+        seen.page.clock.install()
         page = seen.open(address)
         seen.expect("#state").to_have_text("RUNNING")
         proxies[0].silence()
+        page.clock.fast_forward(SILENT_MILLISECONDS)
         seen.expect("#state").to_contain_text("RUNNING at ")
         seen.expect(".note").to_contain_text("Not live: all values are from ")
         proxies[0].open()
+        page.clock.fast_forward(SILENT_MILLISECONDS)
         seen.expect("#state").to_have_text("RUNNING")
         seen.expect(".note").to_have_text("")
         page.context.close()
