@@ -130,11 +130,12 @@ def _end(registered: int) -> None:
     gc.unfreeze()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Give every test its kind, and keep those with Spark, with hosts, with Kafka and with a server in one worker each.
 
-    Tests that share a worker come first, then other slow tests, so that at the end no worker waits for another.
+    Tests that share a worker come first, then other slow tests, so that at the end no worker waits for another. They
+    are sorted after pytest has put those side by side that share a parameter of a fixture.
     """
     leave_combinations(items)
     for item in items:
@@ -145,8 +146,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(group))
         elif (server := next((each for each in SERVER_GROUPS if each in needs(item)), None)) is not None:
             item.add_marker(pytest.mark.xdist_group(server))
+    done = yield
     if WORKER in os.environ:
         items.sort(key=turn)
+    return done
 
 
 def turn(item: pytest.Item) -> tuple[int, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -88,6 +89,13 @@ def test_groups_of_tests_begin_before_slow_tests_and_these_before_quick_ones():
     found = wanted[::-1]
     found.sort(key=turn)
     assert found == wanted
+
+
+def test_tests_of_one_parameter_of_a_fixture_do_not_begin_before_longer_groups(request: pytest.FixtureRequest):
+    if WORKER not in os.environ:
+        pytest.skip("tests are sorted in workers only")
+    turns = [turn(each) for each in request.session.items]
+    assert turns == sorted(turns)
 
 
 @pytest.mark.parametrize(
