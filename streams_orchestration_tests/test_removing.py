@@ -1,4 +1,4 @@
-"""`streams remove` on an application that ran on Spark, which then begins again without state."""
+"""`streams remove` on an application that ran, which then begins again without state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.commands import finish, streams
 
-pytestmark = [pytest.mark.java, pytest.mark.usefixtures("no_host_stays")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_host_stays", "engine_of_hosts")]
 
 SPEC = """
 specVersion: 1
