@@ -220,18 +220,18 @@ class Host:
             observes = self.news or began - self.observed >= OBSERVE_SECONDS or clock.now() >= self.deadline
             if observes:
                 self.observed = began
-                self._observe(began)
-            self.news = self._reconcile()
+                self.observe(began)
+            self.news = self.reconcile()
             if row.bounded is not None:
                 end_bounded_run(self.catalog, self.application, list(self.queries.programs.values()))
             self.outage.over()
             if not self.started:
                 self._see_start()
             if began - collected > GARBAGE_SECONDS:
-                self._tidy()
+                self.tidy()
                 collected = began
             self._require_files()
-            if self._complete_finished():
+            if self.complete_finished():
                 self.stop_all()
                 self._clear(self.timed)
                 self.lineage.stop()
@@ -239,7 +239,7 @@ class Host:
             next_turn = MIN_INTERVAL_SECONDS if self.news else MAX_INTERVAL_SECONDS if observes else OBSERVE_SECONDS
             self._await_change(mark, began, began + next_turn)
 
-    def _observe(self, now: float) -> None:
+    def observe(self, now: float) -> None:
         """Observe this host's units, or all after `SURVEY_SECONDS` or a host's death."""
         everything = now - self.surveyed >= SURVEY_SECONDS
         observe(self.catalog, self.application, None if everything else self.units)
@@ -275,7 +275,7 @@ class Host:
     def _neighbours_live(self) -> bool:
         return all(is_alive(*process) for process in self.neighbours)
 
-    def _tidy(self) -> None:
+    def tidy(self) -> None:
         """Rotate logs, collect garbage; every `CUT_BEATS` times also garbage here (or raise OSError); log lost cuts."""
         self._rotate_logs()
         if self.timed:
@@ -296,7 +296,7 @@ class Host:
             with self.errors.survived(f"{path} is not rotated"):
                 rotate_log(path, self.log_size)
 
-    def _reconcile(self) -> bool:
+    def reconcile(self) -> bool:
         """Make the queries match the catalog, and note which hosts live, the last commits, and the next deadline.
 
         Returns:
@@ -354,7 +354,7 @@ class Host:
             self.started = True
             log.info("start-up took %s", self.start_up)
 
-    def _complete_finished(self) -> bool:
+    def complete_finished(self) -> bool:
         """Complete finished units; return True if the host's PEs made their final commits and its units are complete.
 
         Its units are the units whose epochs it triggers. While a redeploy holds units, the host does not end, since the

@@ -38,21 +38,21 @@ def host(tmp_path: Path) -> Host:
 def test_only_so_many_queries_start_at_the_same_time(host: Host, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(queries, "STARTING", 2)
     host.queries.engine = engine = IdleEngine(begun=False)
-    host._reconcile()
-    host._reconcile()
+    host.reconcile()
+    host.reconcile()
     assert len(host.queries.running) == 2
     engine.queries[0].starting = False
-    host._reconcile()
+    host.reconcile()
     assert len(host.queries.running) == 3
 
 
 def test_a_query_that_fails_for_what_the_last_cut_needs_fails_for_good(host: Host, monkeypatch: pytest.MonkeyPatch):
     host.queries.engine = engine = IdleEngine()
-    host._reconcile()
+    host.reconcile()
     for query in engine.queries:
         query.failed = Failure("a segment is gone")
     monkeypatch.setattr(queries, "check_cuts", lambda *_: {"region-0": "it is lost"})
-    host._reconcile()
+    host.reconcile()
     for pe in read_status(host.home, "app").pes:
         assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, "a segment is gone")
 
@@ -64,7 +64,7 @@ def test_a_host_rotates_its_log_and_that_of_the_standby_it_was(host: Host, monke
     for log in (own, standby, other):
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text("a line\n" * 100)
-    host._tidy()
+    host.tidy()
     assert [log.stat().st_size for log in (own, standby, other)] == [0, 0, 700]
     assert read_log_end(own, 1000)[0] == read_log_end(standby, 1000)[0] == ["a line"] * 100
 
@@ -75,7 +75,7 @@ def test_a_log_that_cannot_be_rotated_stops_no_host(host: Host, caplog: pytest.L
     own.with_name("host-0.log.part").mkdir(parents=True)
     own.write_text("a line\n" * 1000)
     for _ in range(3):
-        host._tidy()
+        host.tidy()
     assert caplog.text.count("host-0.log is not rotated; it is tried again") == 1
     assert own.stat().st_size == 7000
 
@@ -86,20 +86,20 @@ def set_unit(host: Host, **values: Any) -> None:
 
 
 def test_units_are_told_at_once_of_what_has_happened_and_else_now_and_then(host: Host):
-    host._reconcile()
-    assert host._reconcile(), "the PEs run: the region may begin to work"
+    host.reconcile()
+    assert host.reconcile(), "the PEs run: the region may begin to work"
     observe(host.catalog, "app")
-    assert not host._reconcile()
+    assert not host.reconcile()
     set_unit(host, timer="period", deadline=0.0)
-    assert host._reconcile(), "the period has passed"
+    assert host.reconcile(), "the period has passed"
     set_unit(host, timer="drain", deadline=0.0)
-    assert not host._reconcile(), "it is for somebody else to begin a reset"
+    assert not host.reconcile(), "it is for somebody else to begin a reset"
     set_unit(host, state="UNHEALTHY", timer=None)
-    assert not host._reconcile()
+    assert not host.reconcile()
     set_unit(host, asked=1)
-    assert host._reconcile(), "a reset begins as soon as all hosts are there"
+    assert host.reconcile(), "a reset begins as soon as all hosts are there"
     set_unit(host, state="RESETTING", generation=2)
-    assert host._reconcile()
+    assert host.reconcile()
 
 
 def test_a_host_looks_at_the_units_of_others_now_and_then_and_when_one_has_died(
@@ -109,14 +109,14 @@ def test_a_host_looks_at_the_units_of_others_now_and_then_and_when_one_has_died(
     monkeypatch.setattr(hosts, "observe", lambda *given: looks.append(given[2]))
     everything, own = None, {"region-0"}
     for now in (100.0, 101.0, 109.0, 110.0, 111.0):
-        host._observe(now)
+        host.observe(now)
     assert looks == [everything, own, own, everything, own]
     host.neighbours = [(2**22 + 1, 1.0)]
-    assert host._reconcile(), "nobody may be left who looks at its units"
-    host._observe(112.0)
+    assert host.reconcile(), "nobody may be left who looks at its units"
+    host.observe(112.0)
     assert looks[-1] is everything
-    host._reconcile()
-    host._observe(113.0)
+    host.reconcile()
+    host.observe(113.0)
     assert looks[-1] == own
 
 
@@ -125,15 +125,15 @@ def test_files_of_a_query_are_removed_when_the_next_generation_begins(tmp_path: 
     deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1)))
     joined(home)
     host = Host(home, "app", 0, "mine", IdleEngine())
-    host._reconcile()
+    host.reconcile()
     left = home.data("app") / "streams" / "pe-0" / "uncommitted.arrow"
     left.parent.mkdir(parents=True)
     left.touch()
-    host._reconcile()
+    host.reconcile()
     assert left.exists(), "the query may be about to commit it"
     with Catalog(home).write() as connection:
         connection.execute(update(tables.unit).values(generation=2))
-    host._reconcile()
+    host.reconcile()
     assert not left.exists()
     assert [query.generation for query in host.queries.running.values()] == [2]
 
@@ -141,7 +141,7 @@ def test_files_of_a_query_are_removed_when_the_next_generation_begins(tmp_path: 
 def test_no_query_starts_with_the_program_of_another_plan(host: Host):
     with host.catalog.write() as connection:
         connection.execute(update(tables.application).values(plan=2))
-    assert host._reconcile(), "the plan is loaded at the next turn"
+    assert host.reconcile(), "the plan is loaded at the next turn"
     assert host.queries.running == {}
 
 
@@ -152,7 +152,7 @@ def test_a_host_that_is_done_stays_while_units_are_held_for_another_plan(host: H
     set_unit(host, state="COMPLETED")
     units = [unit.name for unit in read_status(host.home, "app").units]
     hold_units(HeldUnits(host.catalog, "app", (), units))
-    host._reconcile()
-    assert not host._complete_finished()
+    host.reconcile()
+    assert not host.complete_finished()
     release_units(host.catalog, "app")
-    assert host._complete_finished()
+    assert host.complete_finished()

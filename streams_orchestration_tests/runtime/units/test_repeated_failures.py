@@ -190,11 +190,11 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     joined(home)
     engine = IdleEngine()
     host = Host(home, "app", 0, "mine", engine)
-    host._reconcile()
+    host.reconcile()
     with host.catalog.write() as connection:
         connection.execute(tables.host.update().values(machine=machine))
     engine.queries[-1].failed = failure
-    host._reconcile()
+    host.reconcile()
     observe(host.catalog, "app")
     (reported,) = find_failures(read_units(Catalog(home), "app"), NOW)
     assert reported.reason == f"PE 0 failed: {failure}"
@@ -221,9 +221,9 @@ def test_a_host_stops_an_application_whose_pure_operator_fails_again_at_the_same
         with host.catalog.write() as connection:
             connection.execute(tables.unit.update().values(generation=generation))
             connection.execute(tables.pe.update().values(state="WANTED", error=None))
-        host._reconcile()
+        host.reconcile()
         engine.queries[-1].failed = Failure("Kept: seven", nature, BOOM)
-        host._reconcile()
+        host.reconcile()
         with host.catalog.read() as connection:
             errors.append(connection.execute(select(tables.pe.c.error, tables.pe.c.permanent)).one())
     assert [tuple(each) for each in errors] == [
