@@ -84,8 +84,8 @@ def raised(case: dict[str, Any], path: Path, monkeypatch: pytest.MonkeyPatch) ->
     if "problem" in case:
         path.write_text(case["problem"], encoding="utf-8")
         if "solver" in case:
-            monkeypatch.setattr(solving, "_SMALL", 0)
-            monkeypatch.setattr(solver_process, "_COMMAND", [case["solver"]])
+            monkeypatch.setattr(solving, "SMALL", 0)
+            monkeypatch.setattr(solver_process, "COMMAND", [case["solver"]])
         try:
             return solve(read_problem(path), **case.get("options", {})).diagnostics
         except ApplicationError as error:

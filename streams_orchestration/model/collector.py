@@ -6,7 +6,7 @@ import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 
-_MANY = 200_000
+MANY = 200_000
 """The number of new objects above which their first garbage collection takes 20 ms or more."""
 
 
@@ -23,7 +23,7 @@ def uncollected() -> Generator[None]:
         yield
     finally:
         if enabled:
-            if gc.get_count()[0] > _MANY:
+            if gc.get_count()[0] > MANY:
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

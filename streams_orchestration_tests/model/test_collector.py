@@ -19,7 +19,7 @@ class Node:
 @pytest.mark.slow
 def test_nothing_is_collected_meanwhile_and_everything_afterwards(monkeypatch):
     for many in (0, 10**9):  # counted as old, and not
-        monkeypatch.setattr(collector, "_MANY", many)
+        monkeypatch.setattr(collector, "MANY", many)
         with uncollected():
             assert not gc.isenabled()
             lost = weakref.ref(Node())
@@ -33,7 +33,7 @@ def test_nothing_is_collected_meanwhile_and_everything_afterwards(monkeypatch):
 
 @pytest.mark.slow
 def test_very_many_new_objects_count_as_old_at_once(monkeypatch):
-    monkeypatch.setattr(collector, "_MANY", 1000)
+    monkeypatch.setattr(collector, "MANY", 1000)
     gc.collect()
     with uncollected():
         made = [[number] for number in range(5000)]

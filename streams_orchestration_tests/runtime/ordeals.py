@@ -84,7 +84,7 @@ class Ordeal:
     def sweep(self, _number: int) -> None:
         """Hosts start anew, so that nothing is in flight any more."""
         self.in_flight.clear()
-        stages._CACHE = InstanceCache()
+        stages.INSTANCES = InstanceCache()
         programs = self.local.programs
         sweep(self.local.catalog, self.local.name, [program.pe for program in programs], programs)
 

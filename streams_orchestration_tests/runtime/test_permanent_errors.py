@@ -60,7 +60,7 @@ def test_a_state_that_is_gone_or_altered_cannot_come_back(
     assert stored
     for path in stored:
         harm(path)
-    monkeypatch.setattr(stages, "_CACHE", InstanceCache())  # another worker, which has nothing in memory
+    monkeypatch.setattr(stages, "INSTANCES", InstanceCache())  # another worker, which has nothing in memory
     results = failed(local)
     assert results
     for result in results:

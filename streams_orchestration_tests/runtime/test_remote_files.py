@@ -181,7 +181,7 @@ def test_a_put_that_fails_resets_the_unit_and_changes_no_result(
             assert "cannot be reached: timed out. Check that it can be reached" in str(error)
             for unit in local.units:
                 reset_unit(local.home, local.name, unit, force=True)
-            stages._CACHE = InstanceCache()
+            stages.INSTANCES = InstanceCache()
         turn += 1
     ordeal.finish()
     assert ordeal.results() == expected_of_network(COUNT)
@@ -253,7 +253,7 @@ def test_streams_of_a_single_host_stay_on_its_machine_and_a_reset_makes_them_aga
             local.step(program)
     assert check_cuts(local.catalog, local.name) == {}, "no cut needs it"
     reset_unit(local.home, local.name, "region-0", force=True)
-    stages._CACHE = InstanceCache()
+    stages.INSTANCES = InstanceCache()
     local.run()
     assert published(local.published("Out")) == sorted(rows(COUNT))
 

@@ -205,5 +205,5 @@ def switch(process: SimulatedProcess, before: SimulatedProcess | None) -> None:
             os.environ.pop(MACHINE, None)
     if "instances" not in process.state:
         process.state |= {"instances": InstanceCache(), "directories on disk": set[Path]()}
-    stages._CACHE = process.state["instances"]
+    stages.INSTANCES = process.state["instances"]
     durable_files._named = process.state["directories on disk"]

@@ -45,7 +45,7 @@ def run_in_pieces(compilation: PlannedCompilation, home: Path, seed: int) -> dic
         for each in chance.sample(application.programs, len(application.programs)):
             application.source_limit = chance.choice([1, 1, 2, 3, 5, 8, 20])
             if chance.random() < 0.4:
-                stages._CACHE = InstanceCache()  # another process, which has nothing in memory
+                stages.INSTANCES = InstanceCache()  # another process, which has nothing in memory
             stepped |= application.step(each)
         if not stepped:
             application.publish()
@@ -56,7 +56,7 @@ def run_in_pieces(compilation: PlannedCompilation, home: Path, seed: int) -> dic
 
 
 def check_divisions(seed: int, division: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "_CACHE", InstanceCache())
+    monkeypatch.setattr(stages, "INSTANCES", InstanceCache())
     spec = directory / "Main.spl"
     spec.write_text(program(seed, pes=division != "one PE"), encoding="utf-8")
     spl_options.set(SplOptions())

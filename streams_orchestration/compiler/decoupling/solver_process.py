@@ -15,7 +15,8 @@ from threading import Event, Thread
 from streams_orchestration.compiler.decoupling.effort import solve_task
 from streams_orchestration.compiler.decoupling.solver_task import SolverProgress, SolverTask
 
-_COMMAND = [sys.executable, "-m", "streams_orchestration.compiler.decoupling.solver_process"]
+COMMAND = [sys.executable, "-m", "streams_orchestration.compiler.decoupling.solver_process"]
+"""The command that starts the process of a solver."""
 _MARGIN = 0.05
 """The fraction of its time that a solver keeps to stop by itself and to report its last progress."""
 _MOST_MARGIN = 0.5
@@ -64,7 +65,7 @@ class _Solver:
 
     def start(self) -> None:
         self._process = subprocess.Popen(
-            _COMMAND,
+            COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

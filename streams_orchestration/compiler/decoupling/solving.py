@@ -19,7 +19,7 @@ from streams_orchestration.model.short_texts import first_names
 
 TIME_LIMIT_SECONDS = 60.0
 """The default time limit in seconds."""
-_SMALL = 60
+SMALL = 60
 """The highest number of binary variables for a solver in this process, since starting another process takes longer."""
 _EXACT = 300
 """The highest number of binary variables for which the optimum is proven by default."""
@@ -121,7 +121,7 @@ class _Run:
         return "search"
 
     def _run(self, task: SolverTask) -> None:
-        if task.binaries <= _SMALL or task.solver == "search":  # a search looks at the clock itself
+        if task.binaries <= SMALL or task.solver == "search":  # a search looks at the clock itself
             solve_task(task, self.take)
             return
         solve_apart(task, task.seconds, self.take)

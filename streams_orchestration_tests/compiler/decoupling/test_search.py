@@ -174,7 +174,7 @@ def task(seconds: float, operators: int = 150) -> SolverTask:
 # the description of the larger one fills a pipe
 @pytest.mark.parametrize("operators", [150, pytest.param(3000, marks=pytest.mark.slow)])
 def test_a_solver_that_does_not_stop_is_ended(operators: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(solver_process, "_COMMAND", [sys.executable, "-c", "import time; time.sleep(600)"])
+    monkeypatch.setattr(solver_process, "COMMAND", [sys.executable, "-c", "import time; time.sleep(600)"])
     heard: list[SolverProgress] = []
     solver_process.solve_apart(task(0.0, operators), 0.5, heard.append)
     assert heard == []
@@ -182,7 +182,7 @@ def test_a_solver_that_does_not_stop_is_ended(operators: int, monkeypatch: pytes
 
 @pytest.mark.slow
 def test_a_solver_that_dies_leaves_the_search(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(solver_process, "_COMMAND", [sys.executable, "-c", "raise SystemExit('out of memory')"])
+    monkeypatch.setattr(solver_process, "COMMAND", [sys.executable, "-c", "raise SystemExit('out of memory')"])
     with pytest.raises(solver_process.SolverFailedError, match="out of memory"):
         solver_process.solve_apart(task(60.0), 60.0, lambda _: None)
     decision = decided(large(60), seconds=2.0)

@@ -219,7 +219,7 @@ def test_a_state_that_became_empty_is_not_the_one_before(tmp_path: Path, monkeyp
     local.step(local.programs[0])
     local.trigger()
     local.step(local.programs[0])
-    monkeypatch.setattr(stages, "_CACHE", InstanceCache())
+    monkeypatch.setattr(stages, "INSTANCES", InstanceCache())
     local.run()
     assert published(local.published("Out")) == sorted(rows(COUNT))
 

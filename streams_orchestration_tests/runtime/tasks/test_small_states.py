@@ -72,7 +72,7 @@ def on_disk(local: LocalApplication) -> list[str]:
 
 
 def another_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "_CACHE", InstanceCache())
+    monkeypatch.setattr(stages, "INSTANCES", InstanceCache())
 
 
 def finish(local: LocalApplication) -> None:

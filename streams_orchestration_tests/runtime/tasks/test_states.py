@@ -65,7 +65,7 @@ def stored(local: LocalApplication, pe: int = 0) -> StoredState:
 
 
 def another_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "_CACHE", InstanceCache())
+    monkeypatch.setattr(stages, "INSTANCES", InstanceCache())
 
 
 def on_disk(local: LocalApplication) -> set[str]:

@@ -29,7 +29,7 @@ from streams_orchestration.runtime.transport.segments import Item, decode
 
 AGAIN = "its tasks would have to run again"
 """Part of the message for a task that Spark would run again although other tasks may have its results."""
-_CACHE = InstanceCache()
+INSTANCES = InstanceCache()
 """The cache of the worker process, with operators that it still has in memory and need not restore."""
 _PROGRESS = ProgressWatchdog()
 _HELD = PayloadStore(lambda: _WORKER.address)
@@ -86,7 +86,7 @@ def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) ->
     run: TaskRun | None = None
     rows_out: list[Row] = []
     try:
-        run = TaskRun(program, task, header, directories, new_sender, _CACHE, measured=launched.measured)
+        run = TaskRun(program, task, header, directories, new_sender, INSTANCES, measured=launched.measured)
         result = run.run(plan.inputs[0] if plan.inputs else None, _items(items, run.meter))
         rows_out = list(_exchanged(program, task, run))
     except Exception as error:
