@@ -56,12 +56,18 @@ class Fault:
             connection.execute("SELECT 1")  # the driver learns now what it would have learnt from the answer
 
     def _happen(self, connection: Any) -> None:
-        """Terminate a backend, so that the driver notices it."""
+        """Terminate a backend, so that the driver notices it.
+
+        With a timeout, the server would look for the end of the backend only every 100 ms.
+        """
         self.happened = True
         if self.server is not None:
             assert isinstance(connection, psycopg.Connection)
+            pid = connection.info.backend_pid
             with self.server.connect() as administrator:
-                administrator.execute("SELECT pg_terminate_backend(%s, 10000)", [connection.info.backend_pid])
+                administrator.execute("SELECT pg_terminate_backend(%s)", [pid])
+                while administrator.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [pid]).fetchone():
+                    pass
 
 
 @dataclass
