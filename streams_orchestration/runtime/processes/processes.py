@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,6 +24,8 @@ _SAME_START = 0.05
 """Seconds by which two readings of one process's start time may differ."""
 KILL_SECONDS = 10.0
 """The most seconds to wait for the ends of killed processes."""
+_POLL_SECONDS = 0.01
+"""Seconds between two looks at processes that were killed."""
 BACKGROUND = "jemalloc_bg_thd"
 """The name of a thread of Arrow's that wakes up now and then even in a process that hangs, and so does not count."""
 MACHINE = "STREAMS_MACHINE"
@@ -166,7 +168,15 @@ def kill(pid: int | None, started: float | None) -> None:
         for member in members:
             with contextlib.suppress(psutil.Error):
                 member.kill()
-        psutil.wait_procs(members, timeout=KILL_SECONDS)
+        _await_ends(members)
+
+
+def _await_ends(killed: Sequence[psutil.Process]) -> None:
+    """Wait at most `KILL_SECONDS` until processes have ended; a zombie has, even if its parent never collects it."""
+    until = world.monotonic() + KILL_SECONDS
+    while any(process_started(each.pid) is not None for each in killed) and world.monotonic() < until:
+        psutil.wait_procs(killed, timeout=_POLL_SECONDS)
+    psutil.wait_procs(killed, timeout=0.0)  # collects those that are children of this process
 
 
 def reap_adopted() -> None:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import threading
 
 import psutil
 import pytest
 
-from streams_orchestration.runtime.processes.processes import identify, is_alive, living, process_started
+from streams_orchestration.runtime.processes import processes
+from streams_orchestration.runtime.processes.processes import identify, is_alive, kill, living, process_started
+
+PARENT = """
+import subprocess, sys, time
+print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid, flush=True)
+time.sleep(600)
+"""
+"""Starts a process, and never collects it."""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the start is known by the wall clock only")
@@ -21,6 +31,22 @@ def test_a_process_is_the_same_one_after_the_clock_was_set(monkeypatch: pytest.M
     assert is_alive(os.getpid(), started)
     assert living([identity]) == (identity,)
     assert not is_alive(os.getpid(), started and started + 1.0)
+
+
+@pytest.mark.slow
+def test_a_killed_process_that_its_parent_never_collects_has_ended(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(processes, "KILL_SECONDS", 600.0)
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
+        try:
+            assert parent.stdout is not None
+            pid = int(parent.stdout.readline())
+            killing = threading.Thread(target=kill, args=(pid, process_started(pid)), daemon=True)
+            killing.start()
+            killing.join(30.0)
+            assert not killing.is_alive()
+            assert psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        finally:
+            parent.kill()
 
 
 def test_no_process_has_no_start():
