@@ -55,6 +55,7 @@ def not_mounted(tmp_path: Path, _: S3) -> tuple[Store, str]:
 CASES: list[Callable[[Path, S3], tuple[Store, str]]] = [nobody, no_bucket, not_mounted]
 
 
+@pytest.mark.usefixtures("one_attempt")
 @pytest.mark.parametrize("s3", ["moto"], indirect=True)
 @pytest.mark.parametrize("case", CASES)
 def test_a_storage_that_is_away_is_named_once_and_since_when(
