@@ -39,12 +39,14 @@ ALL_FAULTS: dict[str, tuple[str, ...]] = {
     "event time": ("--runs", "3", "--shape", "event_time"),
     "deliveries": ("--runs", "3", "--shape", "delivered"),
     "transactions of several units": ("--shape", "two_regions", "--catalog", "postgresql"),
-    "machines": ("--runs", "2", "--shape", "diamond", "--machines", "3"),
+    "machines": ("--runs", "4", "--shape", "diamond", "--machines", "3"),
     "machines with two hosts": ("--runs", "5", "--shape", "two_hosts", "--machines", "3"),
     "an object store": ("--runs", "2", "--shape", "two_regions", "--storage", "s3"),
     "an object store of machines": ("--runs", "2", "--shape", "two_regions", "--storage", "s3", "--machines", "3"),
 }
-"""Cases with faults of all kinds; their runs have more than 6,000 together."""
+"""Cases with faults of all kinds."""
+LEAST_FAULTS = 6_000
+"""The number of faults that the runs of all these cases have together."""
 SLOW_COMMIT = ("--catalog", "postgresql", "--shape", "two_regions", "--kind", "slow_commit", "--rate", "0.02")
 LATE_SWEEP = ("--shape", "two_hosts", "--machines", "3", "--kind", "late_sweep", "--rate", "0.03", "--faults", "6")
 REDEPLOYS = ("--kind", "redeploy", "--rate", "0.002")
@@ -156,15 +158,25 @@ def simulate(*arguments: str) -> list[dict[str, Any]]:
     return answer["verdicts"]
 
 
+@functools.cache
+def with_all_faults(case: str) -> list[dict[str, Any]]:
+    """Return the verdicts on the runs of a case, which are made once."""
+    return simulate(*ALL_FAULTS[case])
+
+
 @pytest.mark.parametrize("case", ALL_FAULTS)
 def test_runs_with_random_faults_end_as_undisturbed_runs_do(case: str):
-    verdicts = simulate(*ALL_FAULTS[case])
+    verdicts = with_all_faults(case)
     for verdict in verdicts:
         assert verdict["wrong"] == [], verdict
         assert (verdict["watermarks"] > 100) == (case == "event time")
     faults, useful = sum(len(each["faults"]) for each in verdicts), sum(each["useful"] for each in verdicts)
     assert faults > 100, "an application whose faults take long shows little"
     assert useful > 0.85 * faults, "an application that never comes to work shows nothing"
+
+
+def test_runs_with_random_faults_have_enough_of_them():
+    assert sum(len(each["faults"]) for case in ALL_FAULTS for each in with_all_faults(case)) >= LEAST_FAULTS
 
 
 def test_a_write_that_arrives_unseen_in_an_object_store_costs_no_reset():
