@@ -72,17 +72,28 @@ class Follower:
             CatalogUnavailableError: the catalog stays unavailable for too long, or until the user wants to stop.
         """
         while True:
-            status = self._read()
-            now = self.clock()
-            self.show(status, now)
-            self._collect(status)
+            status, decisions = api.supervise(
+                self._look, self._known, self._begin_reset, patience=api.SENSOR_GRACE_SECONDS, now=self.clock
+            )
+            self._known = decisions.known
             if status.state == "COMPLETED" or status.taken_at is not None:
                 self._record_all(status)
             if status.state in api.ENDED:
                 return status
-            self._reset_failed(status, now)
+            self._report(decisions)
             if self.pause(POLL_SECONDS):
                 return status
+
+    def _look(self) -> api.ApplicationStatus:
+        """Read and show the status, collect the results of resets and records, and return the status.
+
+        Raises:
+            CatalogUnavailableError: the catalog stays unavailable for too long, or until the user wants to stop.
+        """
+        status = self._read()
+        self.show(status, self.clock())
+        self._collect(status)
+        return status
 
     def _read(self) -> api.ApplicationStatus:
         """Return the status as soon as the catalog can be read, after a pause for heartbeats if it was unavailable.
@@ -107,27 +118,28 @@ class Follower:
                 lost = None
                 self.pause(api.SETTLE_SECONDS)
 
-    def _reset_failed(self, status: api.ApplicationStatus, now: float) -> None:
-        """Report new failures, and begin a reset of every unit that needs one now.
+    def _report(self, decisions: api.ResetDecisions) -> None:
+        """Report new failures.
 
         Raises:
             ResetsExhaustedError: a unit has failed and must no longer be reset.
         """
-        decisions = api.decide_resets(status, now, self._known, patience=api.SENSOR_GRACE_SECONDS)
-        self._known = decisions.known
         for failure in decisions.exhausted:
             raise ResetsExhaustedError(failure)
+        now = self.clock()
         for failure in decisions.met:
             known = self._reasons.get(failure.unit) == failure.reason
             waits = f". It is reset in {failure.due_at - now:.0f} s" if failure.due_at - now >= SAID_SECONDS else ""
             what = " as before" if known else f": {failure.explanation}"
             self.say(f"{failure.unit} failed{what}{waits}")
             self._reasons[failure.unit] = failure.reason
-        for failure in (request.failure for request in decisions.resets):
-            attempt = f"attempt {failure.attempts + 1}" + ("" if failure.outside else f" of {failure.max_attempts}")
-            self.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}) ...")
-            self._beginning.append((failure.unit, self.reset(failure)))
-            self._begun[failure.unit] = failure
+
+    def _begin_reset(self, failure: api.UnitFailure) -> None:
+        """Begin the reset that a failure needs, and say so."""
+        attempt = f"attempt {failure.attempts + 1}" + ("" if failure.outside else f" of {failure.max_attempts}")
+        self.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}) ...")
+        self._beginning.append((failure.unit, self.reset(failure)))
+        self._begun[failure.unit] = failure
 
     def _collect(self, status: api.ApplicationStatus) -> None:
         """Report resets that could not begin, and begin to record the next finished reset."""

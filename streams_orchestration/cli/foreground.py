@@ -79,7 +79,7 @@ class Foreground:
 
         Errors are as of `reset_unit` in `runtime.deployment.reset`.
         """
-        api.reset_unit(self._home, self._name, failure.unit, generation=failure.generation)
+        api.reset_failed_unit(self._home, failure)
 
     def record_reset(self, failure: api.UnitFailure) -> None:
         """Record in Dagster that the failed unit works again, unless a run has recorded it already.

@@ -268,11 +268,16 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
     """
     known, until = dict[str, api.KnownFailure](), time.monotonic() + timeout
     catalog = api.open_catalog(home, application)
-    while (status := api.observe_status(catalog, application)).state not in api.ENDED:
-        decisions = api.decide_resets(status, api.now(), known, patience=api.SENSOR_GRACE_SECONDS)
+    while True:
+        status, decisions = api.supervise(
+            lambda: api.observe_status(catalog, application),
+            known,
+            lambda failure: api.reset_failed_unit(home, failure),
+            patience=api.SENSOR_GRACE_SECONDS,
+        )
         known = decisions.known
-        for request in decisions.resets:
-            api.reset_unit(home, application, request.failure.unit, generation=request.failure.generation, force=False)
+        if status.state in api.ENDED:
+            break
         if decisions.exhausted or time.monotonic() > until:
             cancel_and_read_status(home, application, STOP_TIMEOUT_SECONDS)
             reasons = [f"{each.unit}: {each.explanation}" for each in decisions.exhausted]

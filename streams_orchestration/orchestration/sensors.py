@@ -3,7 +3,7 @@
 # pyright: reportUnknownMemberType=false
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -157,8 +157,12 @@ class _Tick:
                     summary = summaries[application]
                     if summary.suspected or not late:
                         checked.add(application)
-                        due = self.check_application(application, summary.mark, late=late)
-                        resets += [pool.submit(self.begin, failure) for failure in due]
+                        self.check_application(
+                            application,
+                            summary.mark,
+                            lambda failure: resets.append(pool.submit(self.begin, failure)),
+                            late=late,
+                        )
         for reset in resets:
             reset.result()
         for application in sorted(checked):
@@ -193,21 +197,27 @@ class _Tick:
         again = (repeat_evaluation(self.context.instance, check) for check in still_open if check.name not in CHECKS)
         self.events += [event for event in again if event is not None]
 
-    def check_application(self, application: str, mark: str, *, late: bool) -> list[api.UnitFailure]:
-        """Check an application, and return the failures whose reset is due; none if the check fails.
+    def check_application(
+        self, application: str, mark: str, begin: Callable[[api.UnitFailure], object], *, late: bool
+    ) -> None:
+        """Check an application, begin the resets that are due, and collect its news; if it is late, only its failures.
 
-        There are none either if the application is no longer deployed. An error of the application is remembered and
-        logged, so that it does not affect other applications.
+        Nothing is done if the application is no longer deployed. An error of the application is remembered and logged,
+        so that it does not affect other applications.
 
         Raises:
             CatalogUnavailableError: the catalog cannot be used.
             CatalogVersionError: the catalog is of another version.
         """
         try:
-            status = api.observe_status(self.catalog, application)
-            return self.note_failures(status) if late else self.collect_news(status, mark)
+            known = self.memories[application].known
+            status, decisions = api.supervise(lambda: api.observe_status(self.catalog, application), known, begin)
+            if late:
+                self.note_failures(status, decisions)
+            else:
+                self.collect_news(status, decisions, mark)
         except api.NotDeployedError:  # undeployed after the summary was read
-            return []
+            return
         except (api.CatalogUnavailableError, api.CatalogVersionError):
             raise
         except Exception as error:  # noqa: BLE001  its stored data may be damaged in any way
@@ -215,26 +225,22 @@ class _Tick:
             if self.unreadable.get(application) != reason:
                 self.context.log.error("%s cannot be checked: %s", application, reason)
             self.unreadable[application] = reason
-            return []
 
-    def note_failures(self, status: api.ApplicationStatus) -> list[api.UnitFailure]:
-        """Note the application's failures and the runs that their resets owe, and return those whose reset is due.
-
-        Other changes are left to the next tick.
-        """
+    def note_failures(self, status: api.ApplicationStatus, decisions: api.ResetDecisions) -> None:
+        """Note the application's failures and the runs that their resets owe; leave other changes to the next tick."""
         before = self.memories[status.application]
-        seen = decide_actions(status, api.now(), before)
+        seen = decide_actions(status, decisions, api.now(), before)
         self.memories[status.application] = replace(before, known=seen.memory.known, owed=seen.memory.owed)
-        self.late |= bool(seen.resets)
-        return [reset.failure for reset in seen.resets]
+        self.late |= bool(decisions.resets)
 
-    def collect_news(self, status: api.ApplicationStatus, mark: str) -> list[api.UnitFailure]:
-        """Collect the events of an application's news, and return its failures whose reset is due.
+    def collect_news(self, status: api.ApplicationStatus, decisions: api.ResetDecisions, mark: str) -> None:
+        """Collect the events of an application's news.
 
         Failures that must not be reset are logged and reported when they are new.
 
         Args:
             status: the status of the application.
+            decisions: the decisions about its failures.
             mark: the mark of the application's summary, to recognise later news.
 
         Raises:
@@ -242,12 +248,12 @@ class _Tick:
         """
         application = status.application
         now, before = api.now(), self.memories[application]
-        seen = decide_actions(status, now, before, api.read_machines(self.catalog.home))
+        seen = decide_actions(status, decisions, now, before, api.read_machines(self.catalog.home))
         if seen.memory.remark != before.remark:
-            for failure in seen.exhausted:
+            for failure in decisions.exhausted:
                 remedy = in_dagster(failure.remedy, application)
                 self.context.log.error("%s: %s. %s", failure.unit, failure.explanation, remedy)
-            if seen.exhausted:
+            if decisions.exhausted:
                 api.report_lineage_failure(self.catalog, application)
         all_checked = False
         if seen.report:
@@ -259,16 +265,13 @@ class _Tick:
         if not all_checked:
             self.events += [evaluation(self.keys_of(application), application, check) for check in seen.checks]
         self.memories[application] = replace(seen.memory, mark=mark)
-        self.records |= bool(self.events or seen.resets)
-        return [reset.failure for reset in seen.resets]
+        self.records |= bool(self.events or decisions.resets)
 
     def begin(self, failure: api.UnitFailure) -> None:
         """Begin the reset of a unit here, since a run takes seconds to start. If that fails, the run begins it."""
         name = f"{failure.application}: {failure.unit}"
         try:
-            generation = api.reset_unit(
-                self.catalog.home, failure.application, failure.unit, generation=failure.generation
-            )
+            generation = api.reset_failed_unit(self.catalog.home, failure)
         except api.StreamsRuntimeError as error:
             self.context.log.warning("%s: %s; the requested run resets it", name, error)
         else:

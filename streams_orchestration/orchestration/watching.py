@@ -1,4 +1,4 @@
-"""The decision after each look at a running application: which resets to begin, and what progress to record."""
+"""The decision after each look at a running application: what progress to record, and which runs resets owe."""
 
 from __future__ import annotations
 
@@ -83,11 +83,8 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class SensorActions:
-    """The actions after one look at an application: the resets to begin, and the progress to record."""
+    """The actions after one look at an application: the progress to record, and the next memory."""
 
-    resets: tuple[api.ResetRequest, ...]
-    exhausted: tuple[api.UnitFailure, ...]
-    """Failed units that have no attempt left."""
     report: bool
     """True if the state or an epoch has changed and is to be recorded."""
     pes: tuple[api.PeStatus, ...]
@@ -102,14 +99,17 @@ class SensorActions:
 
 
 def decide_actions(
-    status: api.ApplicationStatus, now: float, memory: Memory, machines: Sequence[api.MachineStatus] = ()
+    status: api.ApplicationStatus,
+    decisions: api.ResetDecisions,
+    now: float,
+    memory: Memory,
+    machines: Sequence[api.MachineStatus] = (),
 ) -> SensorActions:
-    """Decide which resets of an application to begin (see `decide_resets`), the events to record, and the next memory.
+    """Decide which events of an application to record, which runs its resets owe, and the next memory.
 
     Progress is to be recorded if the state has changed, unless a reset has just made the application run again; and if
     epochs, PEs or sinks have changed, at most every `REPORT_INTERVAL`. The function itself has no effects.
     """
-    decisions = api.decide_resets(status, now, memory.known)
     judged = evaluate_checks(status, now, machines)
     checks = tuple(check for check in judged if memory.checks.get(check.name) != check.outcome)
     state = _state(status, decisions.exhausted)
@@ -135,10 +135,10 @@ def decide_actions(
     if report:
         kept = replace(kept, epochs=epochs, reported_at=now)
     if not report or not ends_due:
-        return SensorActions(decisions.resets, decisions.exhausted, report, (), (), checks, judged, kept)
+        return SensorActions(report, (), (), checks, judged, kept)
     shown = {_pe_name(pe): _pe_facts(status, pe) for pe in pes} | {sink.operator: str(sink.rows) for sink in sinks}
     kept = replace(kept, recorded=memory.recorded | shown, recorded_at=now)
-    return SensorActions(decisions.resets, decisions.exhausted, report, pes, sinks, checks, judged, kept)
+    return SensorActions(report, pes, sinks, checks, judged, kept)
 
 
 def _state(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...]) -> str:

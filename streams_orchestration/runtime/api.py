@@ -43,9 +43,10 @@ if TYPE_CHECKING:
         StartOver,
         build_request,
     )
-    from streams_orchestration.runtime.deployment.reset import reset_unit
+    from streams_orchestration.runtime.deployment.reset import reset_failed_unit, reset_unit
     from streams_orchestration.runtime.deployment.run_kinds import RunKind, find_sources_with_input
     from streams_orchestration.runtime.deployment.silent_machines import await_silent_machines
+    from streams_orchestration.runtime.deployment.supervising import supervise
     from streams_orchestration.runtime.engine.spark.java import require_java
     from streams_orchestration.runtime.errors.errors import (
         CATALOG,
@@ -165,8 +166,8 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.units.reset_decisions import (
         SENSOR_GRACE_SECONDS,
         KnownFailure,
+        ResetDecisions,
         ResetRequest,
-        decide_resets,
     )
     from streams_orchestration.runtime.units.status import LOST, UNHEALTHY, PeStatus
     from streams_orchestration.runtime.units.unit_status import (

@@ -17,7 +17,6 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.instance import dagster_instance
-from streams_orchestration.runtime import api
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
@@ -77,7 +76,7 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
         return 1
 
     monkeypatch.setattr(runtime, "await_running_pes", await_running_pes)
-    monkeypatch.setattr(api, "reset_unit", begin)
+    monkeypatch.setattr(runtime, "reset_unit", begin)
     begun: list[str] = []
     record = BackgroundCall(lambda: controls.record_reset(failure("region-0")))
     try:

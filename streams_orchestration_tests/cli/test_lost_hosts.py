@@ -16,13 +16,14 @@ from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.cut_checks import evaluate_checks
 from streams_orchestration.orchestration.progress import deployment_event, pe_event
 from streams_orchestration.orchestration.timeline import draw_timeline
-from streams_orchestration.orchestration.watching import Memory, decide_actions
+from streams_orchestration.orchestration.watching import Memory
 from streams_orchestration.runtime.observing.documents import build_status_document
 from streams_orchestration.runtime.observing.exposition.families import FAMILIES
 from streams_orchestration.runtime.observing.snapshots import ObservedApplication, Snapshot
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration_tests.cli.made_up import NOW, host, metrics, pe, status
+from streams_orchestration_tests.orchestration.statuses import actions_after
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -60,7 +61,7 @@ def of_checks(shown: ApplicationStatus) -> States:
 
 
 def of_the_sensor(shown: ApplicationStatus) -> States:
-    remark = decide_actions(shown, NOW, Memory()).memory.remark
+    remark = actions_after(shown, NOW, Memory()).memory.remark
     region = "LOST" if "region-0 is LOST" in remark else "PROCESSING"
     return shown.shown_state, *(shown.state_of(each) for each in shown.pes), region
 
@@ -103,6 +104,6 @@ def test_a_host_that_was_killed_is_lost_wherever_states_are_shown(states: Callab
 
 
 def test_dagster_records_that_a_host_was_lost_as_a_change():
-    seen = decide_actions(status(), NOW, Memory()).memory
-    assert not decide_actions(status(), NOW + 1, seen).report
-    assert decide_actions(status(hosts=(host(alive=False),)), NOW + 1, seen).report
+    seen = actions_after(status(), NOW, Memory()).memory
+    assert not actions_after(status(), NOW + 1, seen).report
+    assert actions_after(status(hosts=(host(alive=False),)), NOW + 1, seen).report

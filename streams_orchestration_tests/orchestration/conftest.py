@@ -34,7 +34,7 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.observing.status_summaries import StatusSummary
 from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import find_failures
+from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
 from streams_orchestration.runtime.units.unit_status import Cut
 from streams_orchestration_tests.orchestration.dagster_page import new_project
 from streams_orchestration_tests.orchestration.statuses import NOW, measured, running
@@ -189,6 +189,9 @@ class Runtime(SimpleNamespace):
     ) -> int:
         self._called("reset_unit", application, unit, generation, force)
         return self.generation
+
+    def reset_failed_unit(self, home: Home, failure: UnitFailure) -> int:
+        return self.reset_unit(home, failure.application, failure.unit, generation=failure.generation)
 
     def read_status(self, home: Home, application: str) -> Any:
         self._called("read_status", application)

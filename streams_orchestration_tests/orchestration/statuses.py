@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.orchestration.watching import Memory, SensorActions, decide_actions
 from streams_orchestration.runtime.observing.metrics import (
     ApplicationMetrics,
     OperatorMetrics,
@@ -15,6 +16,7 @@ from streams_orchestration.runtime.observing.metrics import (
 )
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
+from streams_orchestration.runtime.units.reset_decisions import decide_resets
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
@@ -48,6 +50,11 @@ def running(**changes: Any) -> ApplicationStatus:
     sink = SinkStatus("Results", Path("results"), "csv", 2, 500, epoch=3)
     status = ApplicationStatus("demo", "RUNNING", "plan", "first", NOW - 100, (host,), pes, (unit,), LOGS, (sink,))
     return replace(status, **changes)
+
+
+def actions_after(status: ApplicationStatus, now: float, memory: Memory) -> SensorActions:
+    """Return the actions of the sensor after a look that finds this status."""
+    return decide_actions(status, decide_resets(status, now, memory.known), now, memory)
 
 
 def measured() -> ApplicationMetrics:

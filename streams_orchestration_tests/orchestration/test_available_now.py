@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,9 +11,9 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from streams_orchestration import world
 from streams_orchestration.orchestration import ops
 from streams_orchestration.orchestration.schedules import quarterly
-from streams_orchestration.runtime import api
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration_tests.orchestration.conftest import Runtime, step
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
@@ -35,7 +36,7 @@ def looks(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[Application
 
     # the module's own name: threads of other tests may sleep, too
     monkeypatch.setattr(ops, "time", SimpleNamespace(sleep=show_next, monotonic=time.monotonic))
-    monkeypatch.setattr(api, "now", lambda: NOW)
+    monkeypatch.setattr(world, "now", lambda: NOW)
     return statuses
 
 
@@ -68,8 +69,8 @@ def test_a_unit_that_fails_during_the_run_is_reset(
 ):
     runtime.status = failed(UNDER_WAY, state="UNHEALTHY")
     looks += [runtime.status, runtime.status, MENDED, TAKEN]
-    later = iter(range(100))
-    monkeypatch.setattr(api, "now", lambda: NOW + next(later))
+    later = itertools.count()
+    monkeypatch.setattr(world, "now", lambda: NOW + next(later))
     assert run(defs).success
     assert ("reset_unit", "demo", "region-0", 1, False) in runtime.calls
 

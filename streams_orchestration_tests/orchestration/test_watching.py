@@ -13,11 +13,11 @@ from streams_orchestration.orchestration.watching import (
     Cursor,
     Memory,
     applications_to_check,
-    decide_actions,
 )
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.observing.status_summaries import StatusSummary
-from streams_orchestration.runtime.units.reset_decisions import RETRIES
-from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
+from streams_orchestration.runtime.units.reset_decisions import RETRIES, ResetRequest, decide_resets
+from streams_orchestration_tests.orchestration.statuses import NOW, actions_after, failed, running
 
 
 def kept(memory: Memory) -> Memory:
@@ -25,27 +25,32 @@ def kept(memory: Memory) -> Memory:
     return Cursor.load(Cursor({"demo": memory}).dump()).applications["demo"]
 
 
+def resets(status: ApplicationStatus, now: float, memory: Memory) -> tuple[ResetRequest, ...]:
+    """Return the resets that a look of the sensor begins."""
+    return decide_resets(status, now, memory.known).resets
+
+
 def test_a_healthy_application_is_reported_once():
-    first = decide_actions(running(), NOW, Memory())
+    first = actions_after(running(), NOW, Memory())
     assert first.report
     assert [sink.operator for sink in first.sinks] == ["Results"]
-    assert not first.resets
+    assert not first.memory.owed
     later = NOW + 2 * REPORT_INTERVAL
     unit = replace(running().units[0], completed_at=later)
     host = replace(running().hosts[0], heartbeat_at=later)
-    second = decide_actions(running(hosts=(host,), units=(unit,)), later, first.memory)
+    second = actions_after(running(hosts=(host,), units=(unit,)), later, first.memory)
     assert not second.report
     assert replace(second.memory, looked_at=NOW, late_at=first.memory.late_at) == first.memory
 
 
 def test_progress_is_reported_at_most_once_a_minute():
     status = running()
-    memory = decide_actions(status, NOW, Memory()).memory
+    memory = actions_after(status, NOW, Memory()).memory
     further = replace(status, units=(replace(status.units[0], completed_epoch=9),))
     host = replace(status.hosts[0], heartbeat_at=NOW + REPORT_INTERVAL)
     further = replace(further, hosts=(host,))
-    assert not decide_actions(further, NOW + REPORT_INTERVAL - 1, memory).report
-    later = decide_actions(further, NOW + REPORT_INTERVAL, memory)
+    assert not actions_after(further, NOW + REPORT_INTERVAL - 1, memory).report
+    later = actions_after(further, NOW + REPORT_INTERVAL, memory)
     assert later.report
     assert later.sinks == ()
 
@@ -55,7 +60,7 @@ def test_a_check_is_recorded_when_it_fails_and_when_it_passes_again():
     stale = replace(fresh, units=(replace(fresh.units[0], completed_at=NOW - 90),))
     memory, recorded = Memory(), []
     for status in (fresh, fresh, stale, stale, fresh):
-        seen = decide_actions(status, NOW, memory)
+        seen = actions_after(status, NOW, memory)
         memory = kept(seen.memory)
         recorded.append([(check.name, check.passed) for check in seen.checks])
     names = tuple(CHECKS)
@@ -64,12 +69,12 @@ def test_a_check_is_recorded_when_it_fails_and_when_it_passes_again():
 
 
 def test_a_cut_that_is_late_is_noticed_within_seconds():
-    memory = decide_actions(running(), NOW, Memory()).memory
+    memory = actions_after(running(), NOW, Memory()).memory
     status = running(units=(replace(running().units[0], completed_at=NOW + 30),))
-    memory = kept(decide_actions(status, NOW + REPORT_INTERVAL, memory).memory)
+    memory = kept(actions_after(status, NOW + REPORT_INTERVAL, memory).memory)
     noticed = NOW + 30 + LATE_SECONDS + AMISS_SECONDS
     assert [memory.is_due(at) for at in (noticed - 0.1, noticed)] == [False, True]
-    seen = decide_actions(status, noticed, memory)
+    seen = actions_after(status, noticed, memory)
     assert [check.name for check in seen.checks] == ["cuts_are_fresh"]
     assert not seen.memory.is_due(noticed + 0.1)
 
@@ -84,42 +89,41 @@ def test_a_running_application_is_recorded_every_minute(period: float):
         epoch = int((now - NOW) / period)
         unit = replace(running().units[0], completed_epoch=epoch, completed_at=NOW + epoch * period, period=period)
         host = replace(running().hosts[0], heartbeat_at=now)
-        seen = decide_actions(running(hosts=(host,), units=(unit,)), now, memory)
+        seen = actions_after(running(hosts=(host,), units=(unit,)), now, memory)
         memory, reports, looks = kept(seen.memory), reports + seen.report, looks + 1
     assert (reports, looks <= 20) == (10, True)
 
 
 def test_a_check_is_recorded_when_there_is_nothing_to_check_any_more():
-    memory = decide_actions(running(), NOW, Memory()).memory
-    seen = decide_actions(running(state="STOPPED"), NOW + 1, memory)
+    memory = actions_after(running(), NOW, Memory()).memory
+    seen = actions_after(running(state="STOPPED"), NOW + 1, memory)
     assert {check.note for check in seen.checks} == {"demo is STOPPED"}
-    assert not decide_actions(running(state="STOPPED"), NOW + 2, kept(seen.memory)).checks
+    assert not actions_after(running(state="STOPPED"), NOW + 2, kept(seen.memory)).checks
 
 
 def test_a_change_of_state_is_reported_at_once():
-    memory = decide_actions(running(), NOW, Memory()).memory
-    assert decide_actions(running(state="COMPLETED"), NOW + 1, memory).report
+    memory = actions_after(running(), NOW, Memory()).memory
+    assert actions_after(running(state="COMPLETED"), NOW + 1, memory).report
 
 
 def test_a_failure_is_answered_by_one_reset():
     status = failed(running())
-    first = decide_actions(status, NOW, Memory())
-    assert [reset.failure.unit for reset in first.resets] == ["region-0"]
-    assert not decide_actions(status, NOW + 5, first.memory).resets
+    assert [reset.failure.unit for reset in resets(status, NOW, Memory())] == ["region-0"]
+    first = actions_after(status, NOW, Memory())
+    assert [*first.memory.owed] == ["region-0"]
+    assert not resets(status, NOW + 5, first.memory)
 
 
 def test_the_next_failure_has_another_key():
-    first = decide_actions(failed(running()), NOW, Memory())
-    again = decide_actions(failed(running(), generation=2, attempts=1), NOW + 5, first.memory)
-    assert len(again.resets) == 1
-    assert again.resets[0].key != first.resets[0].key
+    first = actions_after(failed(running()), NOW, Memory())
+    again = actions_after(failed(running(), generation=2, attempts=1), NOW + 5, first.memory)
+    assert again.memory.owed["region-0"].key != first.memory.owed["region-0"].key
 
 
 def test_a_deployment_anew_has_other_keys_even_within_the_same_second():
-    first = decide_actions(failed(running()), NOW, Memory())
-    fresh = decide_actions(failed(running(life="second")), NOW + 5, first.memory)
-    assert len(fresh.resets) == 1
-    assert fresh.resets[0].key != first.resets[0].key
+    first = actions_after(failed(running()), NOW, Memory())
+    fresh = actions_after(failed(running(life="second")), NOW + 5, first.memory)
+    assert fresh.memory.owed["region-0"].key != first.memory.owed["region-0"].key
 
 
 def test_a_reset_without_effect_is_requested_again_ever_more_slowly():
@@ -128,38 +132,38 @@ def test_a_reset_without_effect_is_requested_again_ever_more_slowly():
     for second in range(0, 200, 5):
         now = NOW + second
         host = replace(status.hosts[0], heartbeat_at=now)
-        seen = decide_actions(failed(replace(status, hosts=(host,))), now, memory)
-        memory = kept(seen.memory)
-        asked += [(second, reset.key) for reset in seen.resets]
+        failing = failed(replace(status, hosts=(host,)))
+        asked += [(second, reset.key) for reset in resets(failing, now, memory)]
+        memory = kept(actions_after(failing, now, memory).memory)
     assert [second for second, _ in asked] == [0, RETRIES.first, 3 * RETRIES.first]
     assert len({key for _, key in asked}) == 3
 
 
 def test_no_reset_beyond_the_last_attempt():
-    seen = decide_actions(failed(running(), attempts=5), NOW, Memory())
-    assert not seen.resets
-    assert [failure.unit for failure in seen.exhausted] == ["region-0"]
+    seen = actions_after(failed(running(), attempts=5), NOW, Memory())
+    assert not seen.memory.owed
+    assert seen.memory.remark.startswith("region-0: ")
     assert seen.report
-    assert not decide_actions(failed(running(), attempts=5), NOW + 1, seen.memory).report
+    assert not actions_after(failed(running(), attempts=5), NOW + 1, seen.memory).report
 
 
 def test_no_reset_where_it_would_fail_again():
     status = failed(running())
     permanent = replace(status, pes=(status.pes[0], replace(status.pes[1], permanent=True)))
-    seen = decide_actions(permanent, NOW, Memory())
-    assert not seen.resets
-    assert seen.exhausted[0].permanent
+    seen = actions_after(permanent, NOW, Memory())
+    assert not seen.memory.owed
+    assert "a reset would meet the same error again" in seen.memory.remark
 
 
 def test_a_stopped_application_needs_nothing():
-    assert not decide_actions(failed(running(state="STOPPED")), NOW, Memory()).resets
+    assert not resets(failed(running(state="STOPPED")), NOW, Memory())
 
 
 def test_memory_survives_the_cursor_and_a_damaged_cursor_is_none():
     status = running()
     dead = replace(status, hosts=(replace(status.hosts[0], alive=False),))
     for trouble in (failed(status), dead):
-        memory = decide_actions(trouble, NOW, Memory()).memory
+        memory = actions_after(trouble, NOW, Memory()).memory
         assert memory.known["region-0"].tries == 1
         assert kept(memory) == memory
     for cursor in (None, "", "nonsense", "[]", '{"applications": {"a": {"known": {"a": {}}}}}', '{"other": 1}'):
@@ -168,17 +172,17 @@ def test_memory_survives_the_cursor_and_a_damaged_cursor_is_none():
 
 def test_a_failure_is_reported_at_once_and_its_reset_is_left_to_the_run():
     status = running()
-    memory = decide_actions(status, NOW, Memory()).memory
+    memory = actions_after(status, NOW, Memory()).memory
     dead = replace(status, hosts=(replace(status.hosts[0], alive=False),))
     resetting = running(units=(replace(status.units[0], state="RESETTING", generation=2),))
     again = running(units=(replace(status.units[0], resets=1, generation=2, completed_epoch=5),))
     reports = []
     for number, each in enumerate((dead, resetting, again)):
-        seen = decide_actions(each, NOW + 1 + number, memory)
+        seen = actions_after(each, NOW + 1 + number, memory)
         memory = kept(seen.memory)
         reports.append(seen.report)
     assert reports == [True, False, False]
-    assert decide_actions(running(state="STOPPED"), NOW + 5, memory).report
+    assert actions_after(running(state="STOPPED"), NOW + 5, memory).report
 
 
 def test_a_pe_that_backs_off_is_not_reset_before_its_time():
@@ -186,9 +190,9 @@ def test_a_pe_that_backs_off_is_not_reset_before_its_time():
     unit = replace(status.units[0], region=None, restarts=3, outage={"detected": NOW})
     unit = replace(unit, reset_times=unit.reset_times.add(0, NOW - 1, 0.5))
     status = replace(status, units=(unit,))
-    first = decide_actions(status, NOW + 3.9, Memory())
-    assert not first.resets
-    assert len(decide_actions(status, NOW + 4, first.memory).resets) == 1
+    first = actions_after(status, NOW + 3.9, Memory())
+    assert not first.memory.owed
+    assert len(resets(status, NOW + 4, first.memory)) == 1
 
 
 def test_pes_and_sinks_follow_every_minute_and_less_often_once_all_is_quiet():
@@ -198,7 +202,7 @@ def test_pes_and_sinks_follow_every_minute_and_less_often_once_all_is_quiet():
         host = replace(running().hosts[0], heartbeat_at=now)
         unit = replace(running().units[0], completed_epoch=minute + 1, completed_at=now)
         pes = tuple(replace(pe, rows_in=1000 * minute + 1) for pe in running().pes)
-        seen = decide_actions(running(hosts=(host,), units=(unit,), pes=pes), now, memory)
+        seen = actions_after(running(hosts=(host,), units=(unit,), pes=pes), now, memory)
         memory = kept(seen.memory)
         assert seen.report
         recorded += [minute] if seen.pes else []
@@ -208,9 +212,9 @@ def test_pes_and_sinks_follow_every_minute_and_less_often_once_all_is_quiet():
 
 
 def test_a_completed_pe_is_recorded_at_once():
-    memory = decide_actions(running(), NOW, Memory()).memory
+    memory = actions_after(running(), NOW, Memory()).memory
     done = tuple(replace(pe, state="COMPLETED") for pe in running().pes)
-    seen = decide_actions(running(state="COMPLETED", pes=done), NOW + 1, memory)
+    seen = actions_after(running(state="COMPLETED", pes=done), NOW + 1, memory)
     assert [pe.state for pe in seen.pes] == ["COMPLETED"] * 2
 
 

@@ -28,7 +28,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.controller import advance, mark_taken_up, unit_row
 from streams_orchestration.runtime.units.cut_files import check_cuts
-from streams_orchestration.runtime.units.failures import is_late
+from streams_orchestration.runtime.units.failures import UnitFailure, is_late
 from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.reading import open_catalog, read_units
 from streams_orchestration.runtime.units.region_events import Event, ResetRequested, TimerFired
@@ -100,6 +100,14 @@ def reset_unit(
         )
         raise StreamsRuntimeError(message)
     return row.generation
+
+
+def reset_failed_unit(home: Home, failure: UnitFailure) -> int:
+    """Begin the reset that a failure needs, unless its unit has a later generation; return its generation now.
+
+    For errors see `reset_unit`.
+    """
+    return reset_unit(home, failure.application, failure.unit, generation=failure.generation)
 
 
 def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
