@@ -19,7 +19,6 @@ from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.instance import dagster_home, dagster_instance, run_job_in_process
 from streams_orchestration.orchestration.jobs import cancel_job, reset_job
 from streams_orchestration.orchestration.recorded_deployment import recorded_deployment
-from streams_orchestration.orchestration.reset_ops import await_reset
 from streams_orchestration.orchestration.reset_runs import failure_tags, is_recorded, unit_tags
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, resource_of
 from streams_orchestration.orchestration.spec_state import MISSING, observation, version_of
@@ -97,7 +96,8 @@ class Jobs:
         except UNRECORDED as error:  # perhaps after the reset has begun, which is not repeated in a later generation
             note(f"Dagster cannot record that {unit} is reset: {error}")
             api.reset_unit(self._home, self._application, unit, generation=failed, force=force)
-            await_reset(self._home, self._application, unit, failed, RESET_SECONDS, note)
+            catalog = api.Catalog(self._home)
+            api.await_reset(catalog, self._application, unit, failed, RESET_SECONDS, note)
 
     def record_reset(self, failure: api.UnitFailure) -> None:
         """Record in Dagster that the failed unit works again, unless a run has recorded it already."""

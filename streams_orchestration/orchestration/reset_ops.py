@@ -3,8 +3,7 @@
 # Dagster reads the annotations of configs here, so they may not be turned into text.
 import functools
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import dagster as dg
 from pydantic import Field
@@ -168,43 +167,11 @@ def await_unit_op(key: str) -> NamedOp:
                 meanwhile.
         """
         with application_step(context) as application:
-            home = streams_in(context, key).directory()
+            catalog = api.open_catalog(streams_in(context, key).directory(), application)
             for unit, failed in _units_of(context).items():
-                await_reset(home, application, unit, failed, config.timeout, context.log.info)
+                api.await_reset(catalog, application, unit, failed, config.timeout, context.log.info)
 
     return named_op(wait, "await_unit")
-
-
-def await_reset(
-    home: api.Home, application: str, unit: str, failed: int | None, timeout: float, say: Callable[[str], object]
-) -> None:
-    """Wait until every PE of a unit works again, and reset the unit again if its host is gone meanwhile.
-
-    Args:
-        home: the state directory.
-        application: name of the application.
-        unit: the unit that was reset.
-        failed: the generation in which it failed; None if unknown.
-        timeout: most seconds to wait.
-        say: called with a text about another reset.
-
-    Raises:
-        HostLaunchError: the unit does not work after the timeout, or needs another reset.
-        NotDeployedError: the application is not deployed.
-        JavaError, OtherVersionError, StreamsRuntimeError: the unit cannot be reset, or was removed meanwhile.
-    """
-    catalog = api.open_catalog(home, application)
-    until = time.monotonic() + timeout
-    while True:
-        try:
-            api.await_running_pes(catalog, application, until - time.monotonic(), unit, failed)
-        except api.FailedAgainError as error:
-            if error.failure.exhausted or not error.failure.gone or time.monotonic() > until:
-                raise
-            say(f"{error}; it is reset again")
-            api.reset_unit(home, application, unit, generation=error.failure.generation, force=False)
-        else:
-            return
 
 
 @functools.cache

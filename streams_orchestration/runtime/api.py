@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.deployment.reset import reset_failed_unit, reset_unit
     from streams_orchestration.runtime.deployment.run_kinds import RunKind, find_sources_with_input
     from streams_orchestration.runtime.deployment.silent_machines import await_silent_machines
-    from streams_orchestration.runtime.deployment.supervising import supervise
+    from streams_orchestration.runtime.deployment.supervising import await_reset, supervise
     from streams_orchestration.runtime.engine.spark.java import require_java
     from streams_orchestration.runtime.errors.errors import (
         CATALOG,
@@ -148,7 +148,6 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.storage.stores import STORAGE, STORAGE_OPTIONS
     from streams_orchestration.runtime.units.cut_files import check_cut_files
     from streams_orchestration.runtime.units.failures import (
-        FailedAgainError,
         UnitFailure,
         explain_host_failure,
         explain_pe_failure,

@@ -300,11 +300,11 @@ def test_a_unit_is_reset_although_dagster_cannot_record_it(
     done: list[Any] = []
     monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
     monkeypatch.setattr(api, "reset_unit", lambda *given, **named: done.append((*given[1:], named)))
-    monkeypatch.setattr(api, "await_running_pes", lambda *given: done.append(given[3:]))
+    monkeypatch.setattr(api, "await_reset", lambda *given: done.append(given[1:4]))
     assert main(["reset", name, "--unit", first.name]) == 0
     assert f"Dagster cannot record that {first.name} is reset" in capsys.readouterr().err
     reset = (name, first.name, {"generation": first.generation, "force": False})
-    assert done == [reset, (first.name, first.generation)]
+    assert done == [reset, (name, first.name, first.generation)]
 
 
 @pytest.mark.parametrize("command", ["deploy", "redeploy"])

@@ -17,7 +17,6 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.instance import dagster_instance
-from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
@@ -66,16 +65,15 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
 ):
     recording, over = threading.Event(), threading.Event()
 
-    def await_running_pes(*_: Any) -> ApplicationStatus:
+    def await_reset(*_: Any) -> None:
         recording.set()
         assert over.wait(TIMEOUT_SECONDS)
-        return running()
 
     def begin(_home: Home, _application: str, unit: str, **_: Any) -> int:
         begun.append(unit)
         return 1
 
-    monkeypatch.setattr(runtime, "await_running_pes", await_running_pes)
+    monkeypatch.setattr(runtime, "await_reset", await_reset)
     monkeypatch.setattr(runtime, "reset_unit", begin)
     begun: list[str] = []
     record = BackgroundCall(lambda: controls.record_reset(failure("region-0")))

@@ -171,11 +171,14 @@ class Runtime(SimpleNamespace):
         self._called("launch_hosts", application)
         return ("host 0, pid 4711",)
 
-    def await_running_pes(
-        self, catalog: Catalog, application: str, timeout: float, unit: str | None = None, failed: int | None = None
-    ) -> Any:
-        self._called("await_running_pes", application, timeout, unit, failed)
+    def await_running_pes(self, catalog: Catalog, application: str, timeout: float) -> Any:
+        self._called("await_running_pes", application, timeout)
         return self.status
+
+    def await_reset(
+        self, catalog: Catalog, application: str, unit: str, failed: int | None, timeout: float, say: object
+    ) -> None:
+        self._called("await_reset", application, unit, failed, timeout)
 
     def cancel_application(self, catalog: Catalog, application: str, timeout: float) -> Any:
         self._called("cancel_application", application, timeout)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from streams_orchestration.runtime.errors.errors import (
 )
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import FailedAgainError, UnitFailure
 from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime, step
 from streams_orchestration_tests.orchestration.statuses import failed, running
@@ -207,9 +205,9 @@ def test_resetting_resets_waits_and_records(defs: dg.Definitions, runtime: Runti
     runtime.generation = 2
     result = run(defs, "demo__reset", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
     assert ("reset_unit", "demo", "region-0", 1, False) in runtime.calls
-    assert [name for name in runtime.names if name != "read_status"] == ["reset_unit", "await_running_pes"]
+    assert [name for name in runtime.names if name != "read_status"] == ["reset_unit", "await_reset"]
     assert steps(result, "STEP_SUCCESS") == ["claim", "await_unit", "record"]
-    assert runtime.calls[runtime.names.index("await_running_pes")][3:] == ("region-0", 1)
+    assert runtime.calls[runtime.names.index("await_reset")][2:4] == ("region-0", 1)
 
 
 UNIT = running().units[0]
@@ -251,39 +249,14 @@ def test_a_unit_that_failed_once_more_is_waited_for(defs: dg.Definitions, runtim
 def test_a_unit_that_does_not_come_back_fails_the_run(
     defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ):
-    def gone(*_: Any) -> ApplicationStatus:
+    def gone(*_: Any) -> None:
         message = "region-0 of demo needs a reset"
         raise HostLaunchError(message)
 
     runtime.status = failed(running())
-    monkeypatch.setattr(runtime, "await_running_pes", gone)
+    monkeypatch.setattr(runtime, "await_reset", gone)
     with pytest.raises(HostLaunchError):
         run(defs, "demo__reset", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
-
-
-@pytest.mark.parametrize(
-    ("facts", "resets"),
-    [({"gone": ((0, 1.0),)}, [1, 2]), ({"gone": ((0, 1.0),), "used_up": True}, [1]), ({}, [1])],
-    ids=["its host is gone", "no attempt is left", "the PE has failed again"],
-)
-def test_a_unit_whose_host_is_found_to_be_gone_is_reset_once_more(
-    defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch, facts: dict[str, Any], resets: list[int]
-):
-    failure = UnitFailure("demo", "region-0", 2, 1, 5, "host 0 gave no heartbeat for 21 s", Path("host-0.log"))
-    errors = [FailedAgainError(replace(failure, **facts))]
-    wait = runtime.await_running_pes
-
-    def gone(*arguments: Any) -> Any:
-        if errors:
-            raise errors.pop()
-        return wait(*arguments)
-
-    runtime.status = failed(running())
-    monkeypatch.setattr(runtime, "await_running_pes", gone)
-    config = {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}}
-    with nullcontext() if len(resets) > 1 else pytest.raises(FailedAgainError):
-        run(defs, "demo__reset", config)
-    assert [call[3] for call in runtime.calls if call[0] == "reset_unit"] == resets
 
 
 def test_a_reset_without_a_unit_is_of_all_that_have_failed(defs: dg.Definitions, runtime: Runtime):

@@ -19,8 +19,6 @@ from streams_orchestration.runtime.units.watch import observe
 POLL_SECONDS = 0.1
 FAILING_SECONDS = 3.0
 """Seconds for which a unit may be in need of a reset while its application starts. After that, the start has failed."""
-HEALING_SECONDS = 12.0
-"""Seconds for which a unit may be in need of a reset while others reset it: two looks of Dagster's sensor."""
 
 
 def await_engines(catalog: Catalog, application: str, timeout: float) -> None:
@@ -37,68 +35,55 @@ def await_engines(catalog: Catalog, application: str, timeout: float) -> None:
     await_status(catalog, application, timeout, up)
 
 
-def await_running_pes(
-    catalog: Catalog, application: str, timeout: float, unit: str | None = None, failed: int | None = None
-) -> UnitsStatus:
+def await_running_pes(catalog: Catalog, application: str, timeout: float) -> UnitsStatus:
     """Wait until every PE runs or is complete, and update the states of units meanwhile.
 
     A bounded run that has read all its input, and has stopped, counts as running.
 
-    Args:
-        catalog: the catalog.
-        application: name of the application.
-        timeout: most seconds to wait.
-        unit: wait for this unit's PEs only, while another process resets it whenever it fails; None for all units.
-        failed: the failed generation of the unit. Return as soon as the unit has recovered from it. None to wait until
-            the PEs run.
-
     Raises:
-        HostLaunchError: a host or a PE failed, a unit needs a reset (again), the application was stopped, or the time
-            ran out; the message names the log. If no machine takes a host, it is a WaitingForMachineError. A failure
-            counts once it has lasted for `FAILING_SECONDS`, or `HEALING_SECONDS` with `unit`; one of `unit` that is
-            not reset automatically counts at once.
+        HostLaunchError: a host or a PE failed, a unit needs a reset, the application was stopped, or the `timeout`
+            seconds ran out; the message names the log. If no machine takes a host, it is a WaitingForMachineError. The
+            failure of a unit counts once it has lasted for `FAILING_SECONDS`.
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
         NotDeployedError: the application is not deployed.
         CatalogUnavailableError: the catalog cannot be used at the end.
     """
-    patience = FAILING_SECONDS if unit is None else HEALING_SECONDS
     failing: dict[str, float] = {}  # unit -> the time at which its present failure was first seen
 
     def running(status: UnitsStatus) -> bool:
-        units = {each.name: each for each in status.units if unit in (None, each.name)}
-        if failed is not None and all(each.came_back_from(failed) for each in units.values()):
-            return True
         if status.state == "STOPPED":
-            if _has_taken_all(catalog, application):
+            if has_taken_all(catalog, application):
                 return True
             message = f"{application} was stopped"
             raise HostLaunchError(message)
         observe(catalog, application)
-        pes = [pe for pe in status.pes if pe.unit in units]
-        if unit is None:
-            _require_working(status)
+        _require_working(status)
         now = clock.now()
-        failures_now = {failure.unit: failure for failure in find_failures(status, now) if failure.unit in units}
-        for name in units.keys() - failures_now.keys():
-            failing.pop(name, None)
+        failures_now = {failure.unit: failure for failure in find_failures(status, now)}
+        for name in failing.keys() - failures_now.keys():
+            failing.pop(name)
         for name, failure in failures_now.items():
-            hopeless = unit is not None and failure.exhausted
-            if hopeless or now - failing.setdefault(name, now) > patience:
+            if now - failing.setdefault(name, now) > FAILING_SECONDS:
                 raise FailedAgainError(failure)
-        if any(each.waits or each.state == "RESETTING" for each in units.values()):
-            return False
-        return status.state == "COMPLETED" or all(pe.state in ("RUNNING", "COMPLETED") for pe in pes)
+        return pes_run(status)
 
     status = await_status(catalog, application, timeout, running)
     if status is None:
         late = read_units(catalog, application)
         require_machines(late)
-        message = f"the PEs of {unit or application} did not all run after {timeout:.0f} s (logs: {late.log_places})"
+        message = f"the PEs of {application} did not all run after {timeout:.0f} s (logs: {late.log_places})"
         raise HostLaunchError(message)
     return status
 
 
-def _has_taken_all(catalog: Catalog, application: str) -> bool:
+def pes_run(status: UnitsStatus) -> bool:
+    """Return True if every PE runs or is complete, and no unit waits for a reset or is being reset."""
+    if any(unit.waits or unit.state == "RESETTING" for unit in status.units):
+        return False
+    return status.state == "COMPLETED" or all(pe.state in ("RUNNING", "COMPLETED") for pe in status.pes)
+
+
+def has_taken_all(catalog: Catalog, application: str) -> bool:
     """Return True if the application's bounded run has read all its input."""
     a = tables.application
     with catalog.read() as connection:

@@ -1,18 +1,34 @@
 """One step of watching an application: look at it, and begin the resets that its failures need.
 
-The loops of `streams run`, of Dagster's bounded runs and of its sensor take this step. They differ in their pauses,
-their ends and their displays.
+The loops of `streams run`, of Dagster's bounded runs and of its sensor take this step, and so does `await_reset`. They
+differ in their pauses, their ends and their displays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from dataclasses import replace
+from typing import NoReturn, TypeVar
 
+from streams_orchestration import world
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.units.failures import UnitFailure
+from streams_orchestration.runtime.deployment.awaiting import (
+    POLL_SECONDS,
+    has_taken_all,
+    pes_run,
+    require_machines,
+)
+from streams_orchestration.runtime.deployment.reset import reset_failed_unit
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError
+from streams_orchestration.runtime.units.failures import FailedAgainError, UnitFailure, find_failures
+from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.reset_decisions import KnownFailure, ResetDecisions, decide_resets
 from streams_orchestration.runtime.units.status import UnitsStatus
+from streams_orchestration.runtime.units.watch import observe
+
+HEALING_SECONDS = 12.0
+"""Seconds for which `await_reset` leaves a failure to others: two looks of Dagster's sensor."""
 
 Seen = TypeVar("Seen", bound=UnitsStatus)
 
@@ -42,3 +58,86 @@ def supervise(
     for request in decisions.resets:
         begin(request.failure)
     return status, decisions
+
+
+def observe_units(catalog: Catalog, application: str) -> UnitsStatus:
+    """Record the changes of an application's units, and return their status.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
+    """
+    observe(catalog, application)
+    return read_units(catalog, application)
+
+
+def await_reset(
+    catalog: Catalog, application: str, unit: str, failed: int | None, timeout: float, say: Callable[[str], object]
+) -> None:
+    """Wait until every PE of a unit works again, and reset the unit again if its host is gone meanwhile.
+
+    A bounded run that has read all its input, and has stopped, counts as working.
+
+    Args:
+        catalog: the catalog.
+        application: name of the application.
+        unit: the unit that was reset.
+        failed: the generation in which it failed; the wait ends as soon as the unit has recovered from it. None to wait
+            until the PEs run.
+        timeout: most seconds to wait.
+        say: called with a text about another reset.
+
+    Raises:
+        HostLaunchError: the unit does not work after the timeout, or has failed again and must not be reset; or nobody
+            has reset it for `HEALING_SECONDS` although its hosts work. If no machine takes a host, it is a
+            WaitingForMachineError.
+        NotDeployedError: the application is not deployed.
+        JavaError, OtherVersionError, StreamsRuntimeError: the unit cannot be reset, or was removed meanwhile.
+        CatalogUnavailableError: the catalog cannot be used at the end.
+    """
+    until = world.monotonic() + timeout
+    known: Mapping[str, KnownFailure] = {}
+
+    def look() -> UnitsStatus:
+        """Return the status with this unit alone, and with no unit once it has recovered."""
+        status = observe_units(catalog, application)
+        units = [each for each in status.units if each.name == unit]
+        awaited = tuple(each for each in units if failed is None or not each.came_back_from(failed))
+        return replace(status, units=awaited, pes=tuple(pe for pe in status.pes if awaited and pe.unit == unit))
+
+    def reset_again(failure: UnitFailure) -> None:
+        if not failure.gone or world.monotonic() > until:
+            raise FailedAgainError(failure)
+        say(f"{FailedAgainError(failure)}; it is reset again")
+        reset_failed_unit(catalog.home, failure)
+
+    while True:
+        late = world.monotonic() > until
+        try:
+            status, decisions = supervise(look, known, reset_again, patience=HEALING_SECONDS)
+            known = decisions.known
+            if not status.units or (status.state == "STOPPED" and has_taken_all(catalog, application)):
+                return
+        except CatalogUnavailableError:
+            if late:
+                raise
+        else:
+            if status.state == "STOPPED":
+                message = f"{application} was stopped"
+                raise HostLaunchError(message)
+            for failure in decisions.exhausted:
+                raise FailedAgainError(failure)
+            if pes_run(status):
+                return
+            if late:
+                _raise_why_late(status, unit, timeout)
+        world.sleep(POLL_SECONDS)
+
+
+def _raise_why_late(status: UnitsStatus, unit: str, timeout: float) -> NoReturn:
+    """Raise HostLaunchError with the reason why a unit does not work after `timeout` seconds."""
+    for failure in find_failures(status, clock.now()):
+        raise FailedAgainError(failure)
+    require_machines(status)
+    message = f"the PEs of {unit} did not all run after {timeout:.0f} s (logs: {status.log_places})"
+    raise HostLaunchError(message)

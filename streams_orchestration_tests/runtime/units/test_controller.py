@@ -13,8 +13,9 @@ from sqlalchemy import update
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment import awaiting, control, reset
+from streams_orchestration.runtime.deployment import control, reset, supervising
 from streams_orchestration.runtime.deployment.reset import reset_unit
+from streams_orchestration.runtime.deployment.supervising import await_reset
 from streams_orchestration.runtime.errors.errors import HostLaunchError, StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
@@ -124,37 +125,28 @@ def test_a_failure_that_went_by_is_reset_all_the_same(running: Running):
     running.finish()
 
 
-def test_awaiting_a_reset_ends_with_an_error_when_a_host_hangs(running: Running, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(awaiting, "HEALING_SECONDS", 0.0)
-    running.work()
-    reset_unit(running.home, running.name, "region-0")
-    running.set(tables.host, heartbeat_at=time.time() - 2 * HEARTBEAT_LIMIT)
-    with pytest.raises(HostLaunchError, match="region-0 of app needs a reset: host 0 gave no heartbeat for 4"):
-        awaiting.await_running_pes(running.catalog, running.name, 5.0, "region-0")
-
-
 def test_awaiting_a_reset_ends_with_an_error_when_a_pe_fails_again(running: Running, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(awaiting, "HEALING_SECONDS", 0.0)
+    monkeypatch.setattr(supervising, "HEALING_SECONDS", 0.0)
     running.work()
     reset_unit(running.home, running.name, "region-0")
     running.local.report_running()
     running.set(tables.unit, asked=True)
     running.set(tables.pe, state="FAILED", error="boom")
     with pytest.raises(HostLaunchError, match="boom"):
-        awaiting.await_running_pes(running.catalog, running.name, 5.0, "region-0")
+        await_reset(running.catalog, running.name, "region-0", None, 5.0, pytest.fail)
 
 
 def test_awaiting_a_reset_ends_if_the_unit_worked_and_has_failed_once_more(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(awaiting, "HEALING_SECONDS", 0.0)
+    monkeypatch.setattr(supervising, "HEALING_SECONDS", 0.0)
     running.work()
     reset_unit(running.home, running.name, "region-0")
     running.work()
     running.set(tables.pe, state="FAILED", error="boom")
-    awaiting.await_running_pes(running.catalog, running.name, 0.0, "region-0", failed=1)
+    await_reset(running.catalog, running.name, "region-0", 1, 0.0, pytest.fail)
     with pytest.raises(HostLaunchError, match="boom"):
-        awaiting.await_running_pes(running.catalog, running.name, 5.0, "region-0", failed=2)
+        await_reset(running.catalog, running.name, "region-0", 2, 5.0, pytest.fail)
 
 
 def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):
