@@ -37,6 +37,10 @@ from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import observe
 
 
+class NotResetError(StreamsRuntimeError):
+    """The unit cannot be reset; nothing was changed, except that failed hosts may be started again."""
+
+
 def reset_unit(
     home: Home,
     application: str,
@@ -67,8 +71,8 @@ def reset_unit(
         The unit's generation now, which is the old one if the reset waits for hosts.
 
     Raises:
-        StreamsRuntimeError: the application is stopped, the unit does not exist, no attempts are left, or a file that
-            the cut needs is missing. If no attempts are left, failed hosts are started again all the same.
+        NotResetError: the application is stopped, the unit does not exist, no attempts are left, or a file that the cut
+            needs is missing. If no attempts are left, failed hosts are started again all the same.
         NotDeployedError: the application is not deployed.
         HostLaunchError, JavaError: a missing host could not be started on this machine.
         OtherVersionError: another version of the product wrote the program of a PE.
@@ -77,11 +81,11 @@ def reset_unit(
     status = read_units(catalog, application)
     if status.state == "STOPPED":
         message = f"{application} is stopped; run or deploy it again, and it continues from its last commits"
-        raise StreamsRuntimeError(message)
+        raise NotResetError(message)
     names = [known.name for known in status.units]
     if unit not in names:
         message = f"{application}: there is no unit {unit}{nearest(unit, names)}"
-        raise StreamsRuntimeError(message)
+        raise NotResetError(message)
     if not force:
         _refuse_lost(catalog, application, unit)
     _end_hosts(catalog, application, unit, generation)
@@ -98,7 +102,7 @@ def reset_unit(
             f"the cause, which its logs show ({status.log_places}), then use `streams reset {application} --unit "
             f"{unit} --force`."
         )
-        raise StreamsRuntimeError(message)
+        raise NotResetError(message)
     return row.generation
 
 
@@ -111,14 +115,14 @@ def reset_failed_unit(home: Home, failure: UnitFailure) -> int:
 
 
 def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
-    """Raise StreamsRuntimeError if `check_cuts` finds that a file of the unit's cut is missing or truncated.
+    """Raise NotResetError if `check_cuts` finds that a file of the unit's cut is missing or truncated.
 
     Files that are lost or have returned since the last look are recorded as events of the unit.
     """
     lost = check_cuts(catalog, application, [unit]).get(unit)
     if lost is not None:
         message = f"{application}: {lost}. {LOST_REMEDY}"
-        raise StreamsRuntimeError(message)
+        raise NotResetError(message)
 
 
 def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> None:

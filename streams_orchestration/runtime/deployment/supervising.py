@@ -1,7 +1,7 @@
 """One step of watching an application: look at it, and begin the resets that its failures need.
 
-The loops of `streams run`, of Dagster's bounded runs and of its sensor take this step, and so does `await_reset`. They
-differ in their pauses, their ends and their displays.
+Each loop that watches an application takes this step: `streams run`, the ops that wait for units, Dagster's sensor, and
+the process that awaits a trial. The loops differ in their pauses, their ends and their displays.
 """
 
 from __future__ import annotations

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from streams_orchestration import world
+import logging
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.catalog.rows import TrialRow
-from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.awaiting import require_machines
 from streams_orchestration.runtime.deployment.control import launch_hosts
+from streams_orchestration.runtime.deployment.reset import NotResetError, reset_failed_unit
+from streams_orchestration.runtime.deployment.supervising import observe_units, supervise
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
-from streams_orchestration.runtime.units.failures import find_failures
-from streams_orchestration.runtime.units.reading import read_units, units_status
+from streams_orchestration.runtime.units.failures import UnitFailure
+from streams_orchestration.runtime.units.reading import units_status
+from streams_orchestration.runtime.units.reset_decisions import SENSOR_GRACE_SECONDS, KnownFailure
 from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert_open
-from streams_orchestration.runtime.units.watch import observe
 
 POLL_SECONDS = 0.5
-RESTART_INTERVAL_SECONDS = 5.0
-"""Seconds between two attempts to restart failed hosts and units."""
+
+log = logging.getLogger("streams.redeploy")
 
 
 class OnTrialError(StreamsRuntimeError):
@@ -31,7 +35,9 @@ class OnTrialError(StreamsRuntimeError):
 
 
 def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
-    """Wait until the trial of an application's last redeploy is decided, and restart failed hosts and units meanwhile.
+    """Wait until the trial of an application's last redeploy is decided, and reset failed units meanwhile.
+
+    If a host cannot be started for a reset, or no machine takes it, the trial is reverted.
 
     Returns:
         The decided trial; None if there was none.
@@ -44,13 +50,23 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
         CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
     """
-    restarted = world.monotonic()
+    known: Mapping[str, KnownFailure] = {}
     outage = Outage()
+
+    def begin(failure: UnitFailure) -> None:
+        try:
+            with _reverted_without_hosts(catalog, application):
+                reset_failed_unit(catalog.home, failure)
+        except NotResetError as error:  # the trial is decided nevertheless
+            log.warning("%s", error)
+
     while True:
         try:
             mark = catalog.changes.mark()
-            observe(catalog, application)
-            status = read_units(catalog, application)
+            status, decisions = supervise(
+                lambda: observe_units(catalog, application), known, begin, patience=SENSOR_GRACE_SECONDS
+            )
+            known = decisions.known
             with catalog.read() as connection:
                 trial = read_trial(connection, application)
             outage.over()
@@ -58,9 +74,6 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
                 return trial
             if status.state == "STOPPED":
                 raise OnTrialError(application)
-            if world.monotonic() - restarted > RESTART_INTERVAL_SECONDS and find_failures(status, clock.now()):
-                restarted = world.monotonic()
-                launch_or_revert(catalog, application)
             catalog.changes.wait(mark, POLL_SECONDS)
         except CatalogUnavailableError as error:
             outage.met(error)
@@ -77,8 +90,23 @@ def launch_or_revert(catalog: Catalog, application: str) -> None:
             removed. The trial is not reverted for them, either.
         InvariantError: the return to the previous plan breaks a rule of the protocol.
     """
-    try:
+    with _reverted_without_hosts(catalog, application):
         launch_hosts(catalog, application)
+
+
+@contextmanager
+def _reverted_without_hosts(catalog: Catalog, application: str) -> Generator[None]:
+    """Revert the trial if the block cannot start a host, or no machine takes one, and start hosts of the old plan.
+
+    Raises:
+        HostLaunchError: a host cannot be started, and no trial is open; or a host of the restored plan cannot be.
+        JavaError: this machine has no Java that Spark can use.
+        NotDeployedError: the application is not deployed.
+        OtherVersionError, StreamsRuntimeError: the plan is of another version, or a unit was removed meanwhile.
+        InvariantError: the return to the previous plan breaks a rule of the protocol.
+    """
+    try:
+        yield
         with catalog.read() as connection:
             if is_on_trial(connection, application):
                 require_machines(units_status(connection, catalog.home, application))

@@ -12,6 +12,7 @@ from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
 from streams_orchestration.runtime.redeployment import trial_supervision
 from streams_orchestration.runtime.redeployment.trial_supervision import await_trial
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
@@ -23,20 +24,20 @@ def test_awaiting_a_trial_ends_if_the_catalog_stays_away(
     file = write_rows(tmp_path / "rows.parquet", 4)
     local = LocalApplication(Home(tmp_path / "home"), compiled([source("Rows", file), sink("Out", "Rows")]))
     now = [0.0]
-    observe = trial_supervision.observe
+    observe_units = trial_supervision.observe_units
 
     def sleep(pause: float) -> None:
         now[0] += pause
 
-    def observe_when_there(*arguments: object) -> None:
+    def observe_when_there(*_: object) -> UnitsStatus:
         if now[0] < seconds:
             message = "the catalog does not answer"
             raise CatalogUnavailableError(message)
-        observe(local.catalog, local.name)
+        return observe_units(local.catalog, local.name)
 
     monkeypatch.setattr(world, "monotonic", lambda: now[0])
     monkeypatch.setattr(world, "sleep", sleep)
-    monkeypatch.setattr(trial_supervision, "observe", observe_when_there)
+    monkeypatch.setattr(trial_supervision, "observe_units", observe_when_there)
     if given_up:
         with pytest.raises(CatalogUnavailableError):
             await_trial(local.catalog, local.name)

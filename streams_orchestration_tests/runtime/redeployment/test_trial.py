@@ -325,7 +325,8 @@ def test_a_second_redeploy_waits_until_the_first_is_decided(local: LocalApplicat
         waited.append(trial_of(local).state)
         time_is_over(local)
 
-    monkeypatch.setattr(trial_supervision, "read_units", lambda *_: (wait(), read_status(local.home, local.name))[1])
+    look = trial_supervision.observe_units
+    monkeypatch.setattr(trial_supervision, "observe_units", lambda *given: (wait(), look(*given))[1])
     begin(local, width=1)
     assert waited[0] == "OPEN"
     finish(local)
