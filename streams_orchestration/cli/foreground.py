@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -225,7 +224,7 @@ def run_in_foreground(
         reset=lambda failure: BackgroundCall(lambda: controls.begin_reset(failure)),
         record=lambda failure: BackgroundCall(lambda: controls.record_reset(failure)),
         say=display.say,
-        clock=time.time,
+        clock=api.now,
         pause=lambda seconds: interrupts.pause(seconds, controls.ended),
     )
     try:

@@ -75,7 +75,7 @@ class FakeJobs:
 
     def status(self) -> ApplicationStatus:
         self.looks -= 1
-        alive = tuple(replace(each, heartbeat_at=time.time()) for each in self.now.hosts)
+        alive = tuple(replace(each, heartbeat_at=api.now()) for each in self.now.hosts)
         return replace(self.now, hosts=alive, state="COMPLETED" if self.looks <= 0 else self.now.state)
 
 
@@ -218,6 +218,14 @@ def test_an_interrupt_does_not_wait_for_a_reset_that_hangs(display: Display, mon
         assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "STOPPED"
     assert jobs.calls == ["deploy", "reset region-0", "cancel"]
     released.set()
+
+
+def test_hosts_are_judged_by_the_clock_of_the_catalog(display: Display, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "now", lambda: time.time() - 3600.0)
+    jobs = FakeJobs(looks=5)
+    with Interrupts(lambda: None) as interrupts:
+        assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "COMPLETED"
+    assert jobs.calls == ["deploy"]
 
 
 def test_an_application_is_stopped_when_no_reset_is_left(display: Display) -> None:
