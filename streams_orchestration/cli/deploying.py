@@ -10,7 +10,7 @@ from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.jobs import Jobs
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
-from streams_orchestration.cli.observing import status_document
+from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.restoring import restored_facts
 from streams_orchestration.cli.starting import (
     check_to_run,
@@ -59,24 +59,17 @@ def start_in_background(start: Start, lock: api.StartLock, request: api.Request)
         OSError: the state is to be dropped, and a published result cannot be removed.
     """
     home, name = start.home, start.name
-    ran = _runs(home, name)
+    before = status_if_deployed(home, name)
+    ran = before is not None and before.shown_state == "RUNNING"
     if not ran:
         note(f"Starting {name} ...")
     restored = start.bring_up(lock, request, note).restored
     start.complete(note)
     facts = {} if restored is None else restored_facts(restored)
-    status = Jobs(home, name).status()
+    status = api.read_status(home, name)
     state = f"was {status.shown_state} already" if ran else f"is {status.shown_state}"
     text = f"{name} {state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
     return answer(lambda: {**facts, "state": status.shown_state, "status": status_document(home, status)}, text)
-
-
-def _runs(home: api.Home, application: str) -> bool:
-    """Return True if the application is deployed and its state is RUNNING."""
-    try:
-        return Jobs(home, application).status().shown_state == "RUNNING"
-    except api.NotDeployedError:
-        return False
 
 
 def cancel(application: str, timeout: float) -> int:
@@ -92,7 +85,7 @@ def cancel(application: str, timeout: float) -> int:
     api.read_status(home, application)
     stop_orphans(api.Catalog(home), application)
     Jobs(home, application).cancel(timeout)
-    status = api.observe_status(api.open_catalog(home, application), application)
+    status = api.read_status(home, application)
     return answer(
         lambda: {"state": status.shown_state, "status": status_document(home, status)},
         f"{application} is {status.shown_state}.",
@@ -133,7 +126,7 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
     error = "\n".join(refused) or None
     if error is not None:
         show_error(error)
-    status = jobs.status()
+    status = api.read_status(home, application)
     return answer(
         lambda: {"state": status.shown_state, "units": outcomes, "status": status_document(home, status)},
         "\n".join(lines),

@@ -44,7 +44,8 @@ class ResetsExhaustedError(api.StreamsRuntimeError):
 class Follower:
     """The loop that watches one application; all its effects go through the functions in its fields."""
 
-    read: Callable[[], api.ApplicationStatus]
+    observe: Callable[[], api.ApplicationStatus]
+    """Records the changes of the application's units, and returns its status."""
     show: Callable[[api.ApplicationStatus, float], None]
     reset: Callable[[api.UnitFailure], PendingOperation]
     """Begins a reset; the operation ends when other processes can see that the reset is under way."""
@@ -85,18 +86,20 @@ class Follower:
                 return status
 
     def _look(self) -> api.ApplicationStatus:
-        """Read and show the status, collect the results of resets and records, and return the status.
+        """Observe the application and show its status, collect the results of resets and records; return the status.
 
         Raises:
             CatalogUnavailableError: the catalog stays unavailable for too long, or until the user wants to stop.
         """
-        status = self._read()
+        status = self._observe()
         self.show(status, self.clock())
         self._collect(status)
         return status
 
-    def _read(self) -> api.ApplicationStatus:
-        """Return the status as soon as the catalog can be read, after a pause for heartbeats if it was unavailable.
+    def _observe(self) -> api.ApplicationStatus:
+        """Observe the application as soon as the catalog can be used, and return its status.
+
+        After an outage there is a pause for heartbeats first.
 
         Raises:
             CatalogUnavailableError: the catalog stays unavailable for too long, or until the user wants to stop.
@@ -104,7 +107,7 @@ class Follower:
         lost: float | None = None
         while True:
             try:
-                status = self.read()
+                status = self.observe()
             except api.CatalogUnavailableError as error:
                 if lost is None:
                     lost = self.clock()

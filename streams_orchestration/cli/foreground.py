@@ -42,12 +42,12 @@ class Controls(Protocol):
         """Return True once the application is in the catalog; before that, the catalog may be missing or older."""
         ...
 
-    def status(self) -> api.ApplicationStatus:
-        """Return the status of the application."""
+    def observe(self) -> api.ApplicationStatus:
+        """Record the changes of the application's units, and return its status."""
         ...
 
     def ended(self) -> bool:
-        """Return True if the application has ended; this is cheaper than `status`."""
+        """Return True if the application has ended; this is cheaper than `observe`."""
         ...
 
 
@@ -92,8 +92,8 @@ class Foreground:
         """Return True once the start has brought the application up."""
         return self._start is not None and self._start.launched
 
-    def status(self) -> api.ApplicationStatus:
-        """Update the states of the application's units, then return its status.
+    def observe(self) -> api.ApplicationStatus:
+        """Record the changes of the application's units, and return its status.
 
         Raises:
             NotDeployedError: the application is not deployed.
@@ -152,7 +152,7 @@ def run_application(
             after = run_in_foreground(bring_up, application, display, interrupts)
             if after.taken_at is not None:
                 application.settle()
-                after = application.status()
+                after = application.observe()
             if problem := start.recorded():
                 display.say(problem)
     except KeyboardInterrupt:
@@ -192,7 +192,7 @@ def run_in_foreground(
     display.wait("Waiting for hosts and Spark ...")
 
     def show() -> api.ApplicationStatus:
-        status = controls.status()
+        status = controls.observe()
         display.show(status, api.now())
         return status
 
@@ -200,7 +200,7 @@ def run_in_foreground(
         if not controls.deployed():  # another thread may still create or upgrade the catalog
             return
         with suppress(api.NotDeployedError, api.CatalogUnavailableError):
-            status = controls.status()
+            status = controls.observe()
             if status.state in ("RUNNING", "WAITING"):  # any other state is the state of an earlier run
                 display.show(status, api.now())
 
@@ -214,12 +214,12 @@ def run_in_foreground(
         _wait_for(bring_up, show_start)
     except api.HostLaunchError as error:
         waits = isinstance(error, api.WaitingForMachineError)
-        if not waits and not api.find_failures(controls.status(), api.now()):
+        if not waits and not api.find_failures(controls.observe(), api.now()):
             stop()
             raise
         display.say(str(error))  # it is followed like a later failure: a reset or a new machine may mend it
     follower = Follower(
-        read=controls.status,
+        observe=controls.observe,
         show=display.show,
         reset=lambda failure: BackgroundCall(lambda: controls.begin_reset(failure)),
         record=lambda failure: BackgroundCall(lambda: controls.record_reset(failure)),

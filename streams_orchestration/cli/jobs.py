@@ -109,15 +109,6 @@ class Jobs:
         claim = {"unit": failure.unit, "generation": failure.generation, "life": life}
         self._run(reset_job(self._application, RESOURCE_KEY, self._keys), {"claim": claim}, tags)
 
-    def status(self) -> api.ApplicationStatus:
-        """Update the states of the application's units, then return its status.
-
-        Raises:
-            NotDeployedError: the application is not deployed.
-            StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
-        """
-        return api.observe_status(api.open_catalog(self._home, self._application), self._application)
-
     def _run(
         self,
         job: dg.JobDefinition,

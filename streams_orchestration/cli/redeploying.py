@@ -11,7 +11,6 @@ from streams_orchestration.cli.bringing_up import Start
 from streams_orchestration.cli.deploying import start_in_background
 from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
-from streams_orchestration.cli.jobs import Jobs
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, report_diagnostics
 from streams_orchestration.cli.observing import status_document, status_if_deployed
@@ -162,7 +161,7 @@ def _show_ended_trial(home: api.Home, name: str) -> int:
     Raises:
         NotDeployedError: the application was dropped meanwhile.
     """
-    status = Jobs(home, name).status()
+    status = api.read_status(home, name)
     facts = {"reverted": api.BY_HAND, "state": status.shown_state, "status": status_document(home, status)}
     return answer(lambda: facts, f"{name} is {status.shown_state}, with the previous plan.")
 
@@ -186,7 +185,7 @@ def _show_outcome(
     Raises:
         NotDeployedError: the application was dropped meanwhile.
     """
-    status = Jobs(home, name).status()
+    status = api.read_status(home, name)
     facts = ({} if outcome is None else outcome.document()) | {
         "reverted": None if reverted is None else reverted.cause,
         "state": status.shown_state,

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
-from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.cli.made_up import status
 
 
 class FakeJobs:
@@ -27,6 +25,3 @@ class FakeJobs:
 
     def reset(self, unit: str, *, force: bool) -> None:
         self.asked.append(("reset", self.application, unit, force))
-
-    def status(self) -> ApplicationStatus:
-        return status(state="STOPPED")

@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from streams_orchestration.cli import deploying, jobs, main
+from streams_orchestration.cli import deploying, jobs, main, redeploying
 from streams_orchestration.cli.foreground import Foreground
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
@@ -42,6 +42,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
     for module in (deploying, jobs):
         monkeypatch.setattr(module, "Jobs", FakeJobs)
+    monkeypatch.setattr(redeploying, "status_if_deployed", lambda *_: None)
+    monkeypatch.setattr(api, "read_status", lambda *_: status(state="STOPPED"))
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
     orphan = "flights: stopped leftover processes of host 0, which is gone: java (pid 4712)"
@@ -61,9 +63,7 @@ def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture):
-    deployed(status(), monkeypatch)
-    monkeypatch.setattr(api, "open_catalog", lambda *_: None)
-    monkeypatch.setattr(api, "observe_status", lambda *_: status(state="STOPPED"))
+    deployed(status(state="STOPPED"), monkeypatch)
     assert main(["cancel", "flights", "--timeout", "5"]) == 0
     assert asked == [("cancel", "flights", 5.0)]
     captured = capsys.readouterr()
@@ -95,7 +95,7 @@ def test_a_deployment_says_if_the_application_was_running_already(
 ):
     monkeypatch.setattr(api, "require_java", lambda: None)
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
-    monkeypatch.setattr(FakeJobs, "status", lambda _: status(state=state))
+    monkeypatch.setattr(api, "read_status", lambda *_: status(state=state))
     spec = tmp_path / "app.yaml"
     spec.write_text(KEYED)
     assert main(["deploy", str(spec)]) == 0

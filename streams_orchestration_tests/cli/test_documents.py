@@ -54,15 +54,13 @@ def document(capsys: Capture, *arguments: str, exit_status: int = 0) -> dict[str
 @pytest.mark.parametrize("command", ["deploy", "redeploy"])
 def test_deploying(command: str, spec: str, capsys: Capture):
     written = document(capsys, command, spec)
-    assert (written["application"], written["state"]) == ("copy", "STOPPED")
-    assert written["status"] == {"application": "flights"}
+    assert (written["application"], written["state"]) == ("copy", "RUNNING")
+    assert written["status"] == {"application": "copy"}
     assert written["diagnostics"] == []
 
 
 def test_cancelling(capsys: Capture, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(api, "read_status", lambda _home, _name: status())
-    monkeypatch.setattr(api, "open_catalog", lambda *_: None)
-    monkeypatch.setattr(api, "observe_status", lambda *_: status(state="STOPPED"))
+    monkeypatch.setattr(api, "read_status", lambda _home, _name: status(state="STOPPED"))
     written = document(capsys, "cancel", "flights")
     assert (written["application"], written["state"]) == ("flights", "STOPPED")
 

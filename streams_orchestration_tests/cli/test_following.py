@@ -55,7 +55,7 @@ class World:
         self.said: list[str] = []
         self.shown: list[ApplicationStatus] = []
 
-    def read(self) -> ApplicationStatus:
+    def observe(self) -> ApplicationStatus:
         scripted = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         return replace(scripted, hosts=tuple(replace(h, heartbeat_at=self.now) for h in scripted.hosts))
 
@@ -73,7 +73,7 @@ class World:
 
     def follower(self) -> Follower:
         return Follower(
-            read=self.read,
+            observe=self.observe,
             show=lambda shown, _now: self.shown.append(shown),
             reset=self.reset,
             record=self.record,
@@ -274,10 +274,10 @@ class Outages(World):
         super().__init__(script, **limits)
         self.away = away
 
-    def read(self) -> ApplicationStatus:
+    def observe(self) -> ApplicationStatus:
         if self.away[0] <= self.now - NOW < self.away[1]:
             raise CatalogLostError(*LOST)
-        return super().read()
+        return super().observe()
 
 
 def test_an_outage_of_the_catalog_is_waited_for_and_said_once():

@@ -73,7 +73,7 @@ class FakeJobs:
     def deployed(self) -> bool:
         return True
 
-    def status(self) -> ApplicationStatus:
+    def observe(self) -> ApplicationStatus:
         self.looks -= 1
         alive = tuple(replace(each, heartbeat_at=api.now()) for each in self.now.hosts)
         return replace(self.now, hosts=alive, state="COMPLETED" if self.looks <= 0 else self.now.state)
@@ -128,7 +128,7 @@ def test_the_end_of_an_application_is_noticed_when_the_catalog_changes(
         connection.execute(update(tables.application).values(**values))
     with Interrupts(lambda: None) as interrupts:
         assert not interrupts.pause(TIMEOUT_SECONDS, application.ended)
-    assert application.status().state in ("COMPLETED", "STOPPED")
+    assert application.observe().state in ("COMPLETED", "STOPPED")
 
 
 @pytest.mark.usefixtures("no_hosts")

@@ -16,7 +16,6 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
-from streams_orchestration_tests.cli.made_up import status
 from streams_orchestration_tests.cli.specs import KEYED
 from streams_orchestration_tests.runtime.locked import deploy
 
@@ -133,9 +132,6 @@ class FakeJobs:
         self.application = application
 
     def record_deployment(self, *_: Any) -> None: ...
-
-    def status(self) -> Any:
-        return status(state="STOPPED")
 
 
 @pytest.fixture
