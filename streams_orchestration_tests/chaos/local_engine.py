@@ -62,7 +62,7 @@ def run(options: dict[str, str]) -> None:
     planner = Planner(options, PLANNER_WAIT_SECONDS)
     at = planner.start()
     while os.getppid() == parent and not (Path(scratch.path) / STOP).exists():
-        then = planner.advance(at)
+        then = planner.commit_and_plan(at)
         if then != at:
             run_levels(scratch, [(partition, 0, PLAN, 0, 0, plan) for partition, plan in planner.tasks(then)])
             at = then

@@ -26,7 +26,7 @@ class PlannedPe:
 
     def turn(self) -> bool:
         """Ask for the next batch, and run it; whether there was one."""
-        end = self.planner.advance(self.offset)
+        end = self.planner.commit_and_plan(self.offset)
         if end == self.offset:
             return False
         assert self.planner.tasks(end)

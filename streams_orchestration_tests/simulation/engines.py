@@ -173,7 +173,7 @@ class SimulatedQuery(ScratchQuery):
         planner = Planner(options, PLANNER_WAIT_SECONDS)
         at = planner.start()
         while not self._stopping:
-            then = planner.advance(at)
+            then = planner.commit_and_plan(at)
             if then != at:
                 run_levels(self._scheduler, Scratch(options["scratch"]), planner.tasks(then))
                 at = then

@@ -204,7 +204,7 @@ MUTANTS: dict[str, Mutant] = {
         region_machine._stored, "if not settings.members <= record.done:", "if False:"
     ),
     "a reset repeats the number of its epoch": Mutant(
-        controller.advance,
+        controller.advance_unit,
         "roll_back(connection, unit, record.current + 1)",
         "roll_back(connection, unit, unit.completed_epoch)",
     ),

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.lineage.failure_report import report_lineage_failure
 from streams_orchestration.runtime.processes.processes import is_here, kill
 from streams_orchestration.runtime.sinks.completing import remove_empty
-from streams_orchestration.runtime.units.controller import advance, mark_taken_up
+from streams_orchestration.runtime.units.controller import advance_unit, mark_taken_up
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_machine import WORKING
@@ -102,7 +102,7 @@ def _fail_lost_units(connection: Connection, application: str) -> list[str]:
         working = (u.c.application == application, u.c.name.in_(members), u.c.state.in_(WORKING))
         failure = FailureCause(f"host {host.id} ({status.process}) is gone", host.heartbeat_at or host.launched_at)
         for name in connection.scalars(select(u.c.name).where(*working)).all():
-            advance(connection, application, name, clock.now(), Health(failure, up=False))
+            advance_unit(connection, application, name, clock.now(), Health(failure, up=False))
             lost.append(name)
     return lost
 

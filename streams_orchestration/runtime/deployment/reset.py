@@ -26,7 +26,7 @@ from streams_orchestration.runtime.settings.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
-from streams_orchestration.runtime.units.controller import advance, mark_taken_up, unit_row
+from streams_orchestration.runtime.units.controller import advance_unit, mark_taken_up, unit_row
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.failures import UnitFailure, is_late
 from streams_orchestration.runtime.units.health import read_health
@@ -148,7 +148,7 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
             event = replace(event, cause=health.failure.cause, kind=health.failure.kind)
         if row.timer is not None and is_late(row, now):
             event = TimerFired(row.timer, row.timer_number)
-        garbage = advance(connection, application, unit, now, health, event)
+        garbage = advance_unit(connection, application, unit, now, health, event)
     remove_files(catalog.store, garbage)
 
 

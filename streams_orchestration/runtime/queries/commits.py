@@ -21,7 +21,7 @@ from streams_orchestration.runtime.programs.batches import BatchPlan, Position, 
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.queries.recording import Total, batch_counts, record
 from streams_orchestration.runtime.transport.connections import change_links, connect
-from streams_orchestration.runtime.units.controller import advance, note_commit
+from streams_orchestration.runtime.units.controller import advance_unit, note_commit
 from streams_orchestration.runtime.units.region_machine import HALTED
 from streams_orchestration.runtime.units.region_record import FORGIVEN
 
@@ -152,7 +152,7 @@ def commit_batch(
         if row.feeds and progress["exhausted"] and row.final_epoch is None:
             news |= _announce_end(connection, application, row.unit)
         if news and row.region is not None:
-            advance(connection, application, row.unit, now)
+            advance_unit(connection, application, row.unit, now)
 
 
 def _check(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], row: _PeBeforeCommit) -> None:

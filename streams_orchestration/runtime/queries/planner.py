@@ -97,7 +97,7 @@ class Planner:
             return None
         return view if view.wanted and not view.waits else None
 
-    def advance(self, batch: int, not_before: float = 0.0) -> int:
+    def commit_and_plan(self, batch: int, not_before: float = 0.0) -> int:
         """Commit the batch that the engine has run; then plan the next batch as soon as there is something to do.
 
         Args:
@@ -124,7 +124,7 @@ class Planner:
         return planned
 
     def _next(self, batch: int, not_before: float) -> int:
-        """Commit and plan as `advance` does, without protection against an outage of the catalog.
+        """Commit and plan as `commit_and_plan` does, without protection against an outage of the catalog.
 
         Raises:
             CatalogUnavailableError: the catalog cannot be used at present; the call may be repeated.

@@ -48,7 +48,7 @@ def unit_row(connection: Connection, application: str, unit: str) -> UnitRow:
 def units_with_news(
     connection: Connection, units: Iterable[UnitRow], health: Mapping[str, Health], now: float
 ) -> list[str]:
-    """Return the names of the units that `advance` would change, without changing anything; ended ones are left out."""
+    """Return the names of the units that `advance_unit` would change; change nothing, and leave out ended units."""
     open_units = {unit.name: unit for unit in units if unit.state not in ENDED}
     names: list[str] = []
     for name, facts in read_facts(connection, open_units.values(), health).items():
@@ -81,7 +81,7 @@ def mark_taken_up(connection: Connection, application: str, units: Iterable[str]
         )
 
 
-def advance(
+def advance_unit(
     connection: Connection,
     application: str,
     name: str,

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.catalog.states import PeState, Timer, UnitSta
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.clock_set_back import adjust_future_times, unit_changes
-from streams_orchestration.runtime.units.controller import advance, units_with_news
+from streams_orchestration.runtime.units.controller import advance_unit, units_with_news
 from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.trial import decide, is_on_trial
 
@@ -55,7 +55,7 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
         with catalog.write_unit(application, unit) as connection:
             now = clock.now()
             health = read_health(connection, application, now, [unit]).get(unit)
-            garbage = advance(connection, application, unit, now, health)
+            garbage = advance_unit(connection, application, unit, now, health)
         remove_files(catalog.store, garbage)
     if seen.on_trial:
         decide(catalog, application)

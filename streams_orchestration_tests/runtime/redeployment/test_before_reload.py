@@ -79,7 +79,7 @@ def test_a_query_of_the_old_plan_plans_no_more_and_has_not_failed(before: Before
     for program, planner, offset in zip(before.programs, before.planners, before.offsets, strict=True):
         with pytest.raises(StaleGenerationError):
             read_view(before.local.catalog, program, before.generations[program.unit])
-        assert planner.advance(offset) == offset
+        assert planner.commit_and_plan(offset) == offset
         assert planner.scratch.failure is None
 
 

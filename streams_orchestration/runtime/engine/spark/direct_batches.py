@@ -51,7 +51,7 @@ class DirectBatches:
         """The number of the last batch that was run, by Spark or directly."""
         self._until = 0.0
 
-    def advance(self, batch: int) -> int:
+    def run_until_spark(self, batch: int) -> int:
         """Commit the last batch, run and commit direct batches until Spark has to run one, and return its number.
 
         Spark has to run a batch if its last batch ended more than `DIRECT_SECONDS` ago or took longer than that, or if
@@ -62,7 +62,7 @@ class DirectBatches:
             batch: the query's current batch according to Spark, which may be lower than the number in the catalog.
 
         Raises:
-            StreamsRuntimeError: the planner failed (see `Planner.advance`), or an owner of a task has ended.
+            StreamsRuntimeError: the planner failed (see `Planner.commit_and_plan`), or an owner of a task has ended.
         """
         if batch == self._handed:
             now = time.monotonic()
@@ -71,7 +71,7 @@ class DirectBatches:
         not_before = 0.0
         while True:
             latest = max(batch, self._last_run)
-            planned = self._planner.advance(latest, not_before)
+            planned = self._planner.commit_and_plan(latest, not_before)
             if planned == latest:
                 return batch
             began = time.monotonic()

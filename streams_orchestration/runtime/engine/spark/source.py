@@ -54,7 +54,7 @@ class PeReader(DataSourceStreamReader):
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
         """Commit the batch that Spark has run, run direct batches, and return the next batch that Spark has to run.
 
-        The result is `start` if there is nothing to do for a while. For errors see `DirectBatches.advance`.
+        The result is `start` if there is nothing to do for a while. For errors see `DirectBatches.run_until_spark`.
         """
         return {"batch": self._advance(start["batch"])}
 
@@ -90,7 +90,7 @@ class PeReader(DataSourceStreamReader):
             from streams_orchestration.runtime.engine.spark.direct_batches import DirectBatches
 
             self._direct = DirectBatches(self._planner)
-        return self._direct.advance(batch)
+        return self._direct.run_until_spark(batch)
 
     @property
     def _planner(self) -> Planner:

@@ -67,7 +67,7 @@ class Query:
 
     def turn(self) -> bool:
         """Take one turn as Spark does; return True if there was a batch to run."""
-        planned = self.direct.advance(self.offset)
+        planned = self.direct.run_until_spark(self.offset)
         if planned == self.offset:
             return False
         run_levels(self.scratch, [(at, 0, PLAN, 0, 0, plan) for at, plan in self.planner.tasks(planned)])

@@ -106,7 +106,7 @@ class FramePlanner(Planner):
         self._record.begin(batch)
         return batch
 
-    def advance(self, batch: int, not_before: float = 0.0) -> int:
+    def commit_and_plan(self, batch: int, not_before: float = 0.0) -> int:
         """Commit, and plan the next batch, as any planner does; record its input for the other sources.
 
         Raises:
@@ -118,7 +118,7 @@ class FramePlanner(Planner):
         if not self.scratch.begun:
             self.scratch.begin()
         self._at_batch = batch
-        planned = super().advance(batch, not_before)
+        planned = super().commit_and_plan(batch, not_before)
         if planned != batch and self._planned is not None:
             self._record.plan(planned, self._input_of(self._planned))
         return planned

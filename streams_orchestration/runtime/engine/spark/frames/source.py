@@ -72,12 +72,13 @@ class PortReader(_SimpleStreamReaderWrapper):
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
         """Return the number of the next batch, or of the last one if no batch is planned.
 
-        The reader that plans commits the last batch first, and waits for work; for errors see `FramePlanner.advance`.
+        The reader that plans commits the last batch first, and waits for work. For errors see
+        `FramePlanner.commit_and_plan`.
         Other readers only read its plan.
         """
         batch, planner = start["batch"], self._planner
         if planner is not None:
-            return {"batch": planner.advance(batch)}
+            return {"batch": planner.commit_and_plan(batch)}
         return {"batch": batch + 1 if self._record.is_planned(batch + 1) else batch}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[TaskDescriptor]:
