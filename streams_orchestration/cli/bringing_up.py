@@ -48,8 +48,8 @@ class Start:
         self.launched = False
         """True once the application is in the catalog, and its hosts are launched."""
 
-    def bring_up(self, lock: api.StartLock, request: api.Request, say: Callable[[str], None]) -> api.BroughtUp:
-        """Bring the application up, and release its start lock.
+    def launch(self, lock: api.StartLock, request: api.Request, say: Callable[[str], None]) -> api.BroughtUp:
+        """Bring the application up by `bring_up` of the runtime, report its savepoint, and release its start lock.
 
         Args:
             lock: the start lock of the application.

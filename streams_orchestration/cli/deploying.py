@@ -16,7 +16,7 @@ from streams_orchestration.cli.starting import (
     check_to_run,
     compile_to_start,
     ready_to_start,
-    stop_orphans,
+    stop_and_note_orphans,
     usage_errors,
 )
 from streams_orchestration.compiler.options import GivenOptions
@@ -63,7 +63,7 @@ def start_in_background(start: Start, lock: api.StartLock, request: api.Request)
     ran = before is not None and before.shown_state == "RUNNING"
     if not ran:
         note(f"Starting {name} ...")
-    restored = start.bring_up(lock, request, note).restored
+    restored = start.launch(lock, request, note).restored
     start.complete(note)
     facts = {} if restored is None else restored_facts(restored)
     status = api.read_status(home, name)
@@ -83,7 +83,7 @@ def cancel(application: str, timeout: float) -> int:
     home = api.Home.default()
     current().application = application
     api.read_status(home, application)
-    stop_orphans(api.Catalog(home), application)
+    stop_and_note_orphans(api.Catalog(home), application)
     Jobs(home, application).cancel(timeout)
     status = api.read_status(home, application)
     return answer(
@@ -109,7 +109,7 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
     status = api.read_status(home, application)
     units = (unit,) if unit else api.find_failed_units(status, api.now())
     jobs = Jobs(home, application)
-    stop_orphans(api.Catalog(home), application)
+    stop_and_note_orphans(api.Catalog(home), application)
     outcomes: list[dict[str, str | bool | None]] = []
     lines: list[str] = []
     refused: list[str] = []

@@ -142,14 +142,14 @@ def run_application(
     application = Foreground(home, name, start)
     display.follow_printed(home.logs(name).glob("pe-*.log"))
 
-    def bring_up() -> None:
-        start.bring_up(lock, request, display.say)
+    def launch_and_wait() -> None:
+        start.launch(lock, request, display.say)
         start.await_running()
 
     interrupts = Interrupts(lambda: display.say(f"Stopping {name}; Ctrl-C again leaves at once ..."))
     try:
         with interrupts, display:
-            after = run_in_foreground(bring_up, application, display, interrupts)
+            after = run_in_foreground(launch_and_wait, application, display, interrupts)
             if after.taken_at is not None:
                 application.settle()
                 after = application.observe()
@@ -172,12 +172,12 @@ def _leave(name: str) -> NoReturn:
 
 
 def run_in_foreground(
-    bring_up: Callable[[], None], controls: Controls, display: Display, interrupts: Interrupts
+    launch_and_wait: Callable[[], None], controls: Controls, display: Display, interrupts: Interrupts
 ) -> api.ApplicationStatus:
     """Bring an application up, follow it, and return its final status.
 
     Args:
-        bring_up: the function that deploys the application, launches its hosts, and waits until its PEs run.
+        launch_and_wait: the function that deploys the application, launches its hosts, and waits until its PEs run.
         controls: the controls of the application.
         display: the display of the application's progress.
         interrupts: the interrupts, of which the first one stops the application once it is deployed.
@@ -211,7 +211,7 @@ def run_in_foreground(
         return show()
 
     try:
-        _wait_for(bring_up, show_start)
+        _wait_for(launch_and_wait, show_start)
     except api.HostLaunchError as error:
         waits = isinstance(error, api.WaitingForMachineError)
         if not waits and not api.find_failures(controls.observe(), api.now()):

@@ -20,7 +20,7 @@ from streams_orchestration.cli.starting import (
     compile_to_run,
     ready_to_start,
     run_words,
-    stop_orphans,
+    stop_and_note_orphans,
     usage_errors,
 )
 from streams_orchestration.cli.terminal import write_table
@@ -110,7 +110,7 @@ def _redeploy(start: Start, lock: api.StartLock, request: api.Request) -> int:
     """
     note(f"Redeploying {start.name} ...")
     try:
-        brought = start.bring_up(lock, request, note)
+        brought = start.launch(lock, request, note)
     except api.RevertedError as error:
         return _show_outcome(start.home, start.name, error.redeployment, error)
     start.complete(note)
@@ -142,7 +142,7 @@ def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_r
         _report(previous)
         return _preview(home, previous, request.drop_state, f"streams run SPEC --name {name}")
     if api.end_trial_by_hand(catalog, name):
-        stop_orphans(catalog, name)
+        stop_and_note_orphans(catalog, name)
         return _show_ended_trial(home, name)
     api.require_java()
     try:

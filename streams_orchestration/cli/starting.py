@@ -147,11 +147,11 @@ def ready_to_start(home: api.Home, application: str, command: str) -> Generator[
     with locked_start(home.prepare(), application, command) as lock:
         catalog = api.Catalog(home)
         detail(f"State directory {home.root}, catalog {catalog.name}")
-        stop_orphans(catalog, application)
+        stop_and_note_orphans(catalog, application)
         yield lock
 
 
-def stop_orphans(catalog: api.Catalog, application: str) -> None:
+def stop_and_note_orphans(catalog: api.Catalog, application: str) -> None:
     """Stop the processes of hosts that are no longer wanted, and report them."""
     for orphan in api.stop_orphans(catalog, application):
         note(str(orphan))

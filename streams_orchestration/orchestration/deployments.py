@@ -12,6 +12,8 @@ from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMi
 from streams_orchestration.runtime import api
 
 if TYPE_CHECKING:
+    from logging import Logger
+
     from streams_orchestration.compiler.checking.deployable import Deployable
     from streams_orchestration.compiler.redeployment.outcome import Redeployment
 
@@ -84,6 +86,12 @@ def cancel_and_read_status(home: api.Home, application: str, timeout: float) -> 
     """
     api.cancel_application(api.open_catalog(home, application), application, timeout)
     return api.read_status(home, application)
+
+
+def stop_and_log_orphans(log: Logger, catalog: api.Catalog, application: str) -> None:
+    """Stop the processes of the application's hosts that are no longer wanted, and log a warning about each host."""
+    for stopped in api.stop_orphans(catalog, application):
+        log.warning(str(stopped))
 
 
 def shown_rows(sink: api.SinkStatus, limit: int) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from streams_orchestration.orchestration.deployments import (
     deploy_compiled,
     restore_previous,
     shown_rows,
+    stop_and_log_orphans,
 )
 from streams_orchestration.orchestration.epochs import VERSION_TAG
 from streams_orchestration.orchestration.op_parts import (
@@ -186,7 +187,7 @@ def launch_hosts_op(key: str) -> NamedOp:
             home = streams_in(context, key).directory()
             require_lasting(context, application, home)
             catalog = api.open_catalog(home, application)
-            _stop_orphans(context, catalog, application)
+            stop_and_log_orphans(context.log, catalog, application)
             hosts = api.launch_hosts(catalog, application, asked_at=config.asked_at)
             context.log.info("launched hosts: %s", "; ".join(hosts) or "none, since all run")
 
@@ -251,7 +252,7 @@ def stop_hosts_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
         """
         with application_step(context):
             home = streams_in(context, key).directory()
-            _stop_orphans(context, api.Catalog(home), application)
+            stop_and_log_orphans(context.log, api.Catalog(home), application)
             record_status(context, keys, home, cancel_and_read_status(home, application, config.timeout))
 
     return named_op(stop, "stop_hosts")
@@ -290,11 +291,6 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
         message = f"{application} was stopped by another command. The next run continues from there."
         raise dg.Failure(description=message, allow_retries=False)
     return stopped
-
-
-def _stop_orphans(context: dg.OpExecutionContext, catalog: api.Catalog, application: str) -> None:
-    for stopped in api.stop_orphans(catalog, application):
-        context.log.warning(str(stopped))
 
 
 def record_status(

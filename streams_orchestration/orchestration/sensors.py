@@ -16,7 +16,7 @@ from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, Asse
 from streams_orchestration.orchestration.cut_checks import CHECKS, evaluate_checks
 from streams_orchestration.orchestration.definition_names import sensor_name
 from streams_orchestration.orchestration.deployment_checks import evaluation
-from streams_orchestration.orchestration.deployments import shown_rows
+from streams_orchestration.orchestration.deployments import shown_rows, stop_and_log_orphans
 from streams_orchestration.orchestration.open_checks import left_open, repeat_evaluation
 from streams_orchestration.orchestration.progress import progress_events
 from streams_orchestration.orchestration.remedies import in_dagster
@@ -166,7 +166,10 @@ class _Tick:
         for reset in resets:
             reset.result()
         for application in sorted(checked):
-            self.stop_orphans(application)
+            try:
+                stop_and_log_orphans(self.context.log, self.catalog, application)
+            except api.StreamsRuntimeError as error:
+                self.context.log.warning(str(error))
         self.repeat_checks()
 
     def repeat_checks(self) -> None:
@@ -276,14 +279,6 @@ class _Tick:
             self.context.log.warning("%s: %s; the requested run resets it", name, error)
         else:
             self.context.log.info("%s: %s; its reset has begun, generation %d", name, failure.explanation, generation)
-
-    def stop_orphans(self, application: str) -> None:
-        """Stop the processes of the application's hosts that are no longer wanted, and log them, or the error."""
-        try:
-            for stopped in api.stop_orphans(self.catalog, application):
-                self.context.log.warning(str(stopped))
-        except api.StreamsRuntimeError as error:
-            self.context.log.warning(str(error))
 
     def result(self, jobs: Mapping[str, str], others: str | None) -> dg.SensorResult:
         """Return the result of this tick: the runs to request, the events to record, and the next cursor.

@@ -140,7 +140,7 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     monkeypatch.setattr(Start, "_record", lambda *_: loaded.set())
     monkeypatch.setattr(api, "await_running_pes", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
     start = Start(home, Path("copy.yaml"), deployable(copy))
-    start.bring_up(lock_start(home, "copy", "streams run"), ContinueFromState(), pytest.fail)
+    start.launch(lock_start(home, "copy", "streams run"), ContinueFromState(), pytest.fail)
     start.await_running()
     assert order == [False, True], "before the engines are up, and before the PEs run"
     assert start.recorded() is None
@@ -177,13 +177,13 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
     monkeypatch.setattr(Start, "_record", lambda *_: None)
     start, lock = Start(home, Path("copy.yaml"), deployable(copy)), lock_start(home, "copy", "streams run")
 
-    def bring_up_and_wait() -> None:
-        start.bring_up(lock, ContinueFromState(), pytest.fail)
+    def launch_and_wait() -> None:
+        start.launch(lock, ContinueFromState(), pytest.fail)
         start.await_running()
 
     with Interrupts(lambda: None) as interrupts:
         application = Foreground(home, "copy", start)
-        assert run_in_foreground(bring_up_and_wait, application, display, interrupts).state == "COMPLETED"
+        assert run_in_foreground(launch_and_wait, application, display, interrupts).state == "COMPLETED"
 
 
 def test_an_interrupt_stops_it_and_says_so_once() -> None:
