@@ -82,12 +82,13 @@ def _deployed_before(home: api.Home, compiled: Identified) -> api.ApplicationSta
     """Return the status of an earlier deployment of the application; None if it was never deployed here.
 
     Raises:
+        NotDeployableError: the deployed application is partly removed.
         ApplicationChangedError: the deployed application differs from the compiled one.
         OtherVersionError: it differs, and another version of the product deployed it.
     """
     before = status_if_deployed(home, compiled.name)
     if before is not None:
-        api.require_unchanged_application(home, compiled)
+        api.require_continuable(home, compiled)
     return before
 
 

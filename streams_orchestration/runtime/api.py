@@ -90,7 +90,7 @@ if TYPE_CHECKING:
         read_compilation_if_any,
         read_compilation_if_readable,
         read_deployed_options,
-        require_unchanged_application,
+        require_continuable,
     )
     from streams_orchestration.runtime.observing.documents import build_status_document
     from streams_orchestration.runtime.observing.event_time import OperatorEventTime, find_upstream_operators

@@ -91,7 +91,7 @@ def test_a_run_has_its_results(
     pl.DataFrame({"x": [3, 1, 2]}).write_parquet(tmp_path / "part-0.parquet")
     done = status(state="COMPLETED", sinks=(sink(operator="Copy", path=tmp_path, rows=3),))
     follow(done, monkeypatch)
-    monkeypatch.setattr(api, "require_unchanged_application", lambda *_: None)
+    monkeypatch.setattr(api, "require_continuable", lambda *_: None)
     monkeypatch.setattr(running, "status_if_deployed", lambda *_: done if before else None)
     monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
     written = document(capsys, "run", spec, "--max-rows", "2")

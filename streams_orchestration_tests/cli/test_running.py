@@ -37,7 +37,7 @@ from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.starters import Starting
 
 Capture = pytest.CaptureFixture[str]
-REQUIRE_UNCHANGED = api.require_unchanged_application
+REQUIRE_CONTINUABLE = api.require_continuable
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A spec that could run; what would run it is replaced."""
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(api, "require_java", lambda: Path("java"))
-    monkeypatch.setattr(api, "require_unchanged_application", lambda *_: None)
+    monkeypatch.setattr(api, "require_continuable", lambda *_: None)
     monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
     (tmp_path / "lines.csv").write_text("x\n1\n")
     path = tmp_path / "copy.yaml"
@@ -108,7 +108,7 @@ def test_a_complete_application_is_run_again_with_fresh(spec: str, monkeypatch: 
 def test_a_changed_spec_is_refused_and_no_continuation_is_announced(
     spec: str, state: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
-    monkeypatch.setattr(api, "require_unchanged_application", REQUIRE_UNCHANGED)
+    monkeypatch.setattr(api, "require_continuable", REQUIRE_CONTINUABLE)
     monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: pytest.fail("it runs"))
     deploy(Home.default(), deployable(compile_spec(spec)))
     with Catalog(Home.default()).write() as connection:
@@ -238,7 +238,7 @@ def keyed(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """An application that a redeploy has given another width than its spec has."""
     path = tmp_path / "app.yaml"
     path.write_text(KEYED)
-    monkeypatch.setattr(api, "require_unchanged_application", REQUIRE_UNCHANGED)
+    monkeypatch.setattr(api, "require_continuable", REQUIRE_CONTINUABLE)
     monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: status(state="STOPPED"))
     deploy(Home(tmp_path / "home"), deployable(compile_spec(path, Options(widths=(("New", 3),)))))
     return str(path)

@@ -19,7 +19,6 @@ from streams_orchestration.runtime.deployment.dropping import drop_application, 
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import add_query_columns
 from streams_orchestration.runtime.deployment.run_kinds import begin_run, reopen
-from streams_orchestration.runtime.errors.errors import NotDeployableError
 from streams_orchestration.runtime.hosts.pes import read_program
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
@@ -27,6 +26,7 @@ from streams_orchestration.runtime.programs.stored_compilation import (
     base_directory,
     prepare_stored,
     read_stored,
+    require_not_removed,
     require_same,
     stored,
 )
@@ -229,13 +229,8 @@ def resume(connection: Connection, application: str, state: str, settings: Setti
     """
     a, u = tables.application, tables.unit
     # a bounded run that has stopped by itself is no longer wanted, but may not be marked as STOPPED yet
-    wanted = connection.scalar(select(a.c.wanted).where(a.c.name == application))
-    if wanted == "REMOVED":
-        message = (
-            f"{application} is partly removed, since its removal was interrupted: `streams remove {application}` "
-            "removes the rest, and --fresh starts over"
-        )
-        raise NotDeployableError(message)
+    wanted = connection.execute(select(a.c.wanted).where(a.c.name == application)).scalar_one()
+    require_not_removed(application, wanted)
     ends = wanted == "STOPPED" and state != "COMPLETED"
     connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING", runs_until=None))
     if state != "STOPPED" and not ends:

@@ -7,7 +7,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.kept_options import options_of
 from streams_orchestration.runtime.errors.errors import UNREADABLE, NotDeployedError, OtherVersionError
-from streams_orchestration.runtime.programs.stored_compilation import read_stored, require_same
+from streams_orchestration.runtime.programs.stored_compilation import read_stored, require_not_removed, require_same
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, open_catalog
 
@@ -23,16 +23,19 @@ def read_compilation(home: Home, application: str) -> Compilation:
         return read_stored(application_row(connection, home, application))
 
 
-def require_unchanged_application(home: Home, wanted: Identified) -> None:
-    """Check that a wanted application is the deployed one of its name.
+def require_continuable(home: Home, wanted: Identified) -> None:
+    """Check that a wanted application is the deployed one of its name, and can continue from its state.
 
     Raises:
+        NotDeployableError: the deployed application is partly removed.
         ApplicationChangedError: the wanted application differs.
         OtherVersionError: it differs, and another version of the product wrote the deployed one.
         NotDeployedError: no application of this name is deployed.
     """
     with open_catalog(home, wanted.name).read() as connection:
-        require_same(application_row(connection, home, wanted.name), wanted)
+        row = application_row(connection, home, wanted.name)
+    require_not_removed(row.name, row.wanted)
+    require_same(row, wanted)
 
 
 def read_compilation_if_any(home: Home, application: str) -> Compilation | None:

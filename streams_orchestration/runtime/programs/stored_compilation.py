@@ -14,7 +14,8 @@ from streams_orchestration.compiler.documents import dump, load, prepare
 from streams_orchestration.compiler.fingerprint import difference
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
-from streams_orchestration.runtime.errors.errors import ApplicationChangedError, OtherVersionError
+from streams_orchestration.runtime.catalog.states import WantedState
+from streams_orchestration.runtime.errors.errors import ApplicationChangedError, NotDeployableError, OtherVersionError
 
 
 def prepare_stored() -> None:
@@ -49,6 +50,20 @@ def require_same(row: ApplicationRow, wanted: Identified) -> None:
     if row.fingerprint != wanted.fingerprint:
         changes = difference(read_stored(row), wanted.compilation)
         raise ApplicationChangedError(wanted.name, changes, complete=row.state == "COMPLETED")
+
+
+def require_not_removed(application: str, wanted: WantedState) -> None:
+    """Check that an application is not partly removed, by the column `wanted` of its row.
+
+    Raises:
+        NotDeployableError: it is, so it cannot run from its state.
+    """
+    if wanted == "REMOVED":
+        message = (
+            f"{application} is partly removed, since its removal was interrupted: `streams remove {application}` "
+            "removes the rest, and --fresh starts over"
+        )
+        raise NotDeployableError(message)
 
 
 def places_of(
