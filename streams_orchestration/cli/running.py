@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from streams_orchestration.cli.starting import (
     usage_errors,
 )
 from streams_orchestration.cli.terminal import results
-from streams_orchestration.compiler.checking.deployable import Identified
+from streams_orchestration.compiler.checking.deployable import Deployable, Identified
 from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.runtime import api
@@ -54,28 +53,35 @@ def run(
     read = read_application(spec)
     again = run_words(spec, given.options)
     compiled = compile_to_start(home, read, given, request)
-    with ExitStack() as starting:
-        lock = before = None
-        if isinstance(request, api.ContinueFromState) and (
-            home.root.exists() or api.Catalog(home).version() is not None
-        ):
-            lock = starting.enter_context(ready_to_start(home, compiled.name, "streams run"))
-            before = _deployed_before(home, compiled)
-            if before is not None and before.state == "COMPLETED" and not _has_more(home, compiled.name):
-                starting.close()
-                note(f"{compiled.name} was complete already. `{again} --fresh` computes it from the beginning.")
-                return _show_completed(home, before, max_rows)
-        wanted = check_to_run(compiled)
-        api.require_java()
-        if before is not None:
-            note(_continuation(wanted.name, before))
-        # loads the code that deploys, which a complete application does not need
-        from streams_orchestration.cli.foreground import run_application
+    is_first = not home.root.exists() and api.Catalog(home).version() is None
+    # an application that cannot run leaves no state directory, which the start lock would create
+    wanted = _runnable(compiled) if is_first else None
+    with ready_to_start(home, compiled.name, "streams run") as lock:
+        continues = isinstance(request, api.ContinueFromState)
+        before = _deployed_before(home, compiled) if continues else None
+        if before is None or before.state != "COMPLETED" or _has_more(home, compiled.name):
+            wanted = wanted or _runnable(compiled)
+            if before is not None:
+                note(_continuation(wanted.name, before))
+            # loads the code that deploys, which a complete application does not need
+            from streams_orchestration.cli.foreground import run_application
 
-        if lock is None:  # an application that cannot run leaves no state directory, so it is checked before this
-            lock = starting.enter_context(ready_to_start(home, wanted.name, "streams run"))
-        after, interrupted = run_application(home, spec, lock, wanted, request)
-    return _show_end(home, after, again, max_rows, interrupted)
+            after, interrupted = run_application(home, spec, lock, wanted, request)
+            return _show_end(home, after, again, max_rows, interrupted)
+    note(f"{compiled.name} was complete already. `{again} --fresh` computes it from the beginning.")
+    return _show_completed(home, before, max_rows)
+
+
+def _runnable(compiled: Identified) -> Deployable:
+    """Check that a compiled application can run here, print its warnings, and return it as deployable.
+
+    Raises:
+        ApplicationError: something keeps the application from running here.
+        JavaError: this machine has no Java that Spark can use.
+    """
+    wanted = check_to_run(compiled)
+    api.require_java()
+    return wanted
 
 
 def _deployed_before(home: api.Home, compiled: Identified) -> api.ApplicationStatus | None:
