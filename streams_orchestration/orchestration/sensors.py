@@ -213,10 +213,13 @@ class _Tick:
             CatalogVersionError: the catalog is of another version.
         """
         try:
-            known = self.memories[application].known
-            status, decisions = api.supervise(lambda: api.observe_status(self.catalog, application), known, begin)
+            before = self.memories[application]
+            status, decisions = api.supervise(
+                lambda: api.observe_status(self.catalog, application), before.known, begin
+            )
+            self.memories[application] = before.with_resets(status, decisions)
             if late:
-                self.note_failures(status, decisions)
+                self.late |= bool(decisions.resets)
             else:
                 self.collect_news(status, decisions, mark)
         except api.NotDeployedError:  # undeployed after the summary was read
@@ -228,13 +231,6 @@ class _Tick:
             if self.unreadable.get(application) != reason:
                 self.context.log.error("%s cannot be checked: %s", application, reason)
             self.unreadable[application] = reason
-
-    def note_failures(self, status: api.ApplicationStatus, decisions: api.ResetDecisions) -> None:
-        """Note the application's failures and the runs that their resets owe; leave other changes to the next tick."""
-        before = self.memories[status.application]
-        seen = decide_actions(status, decisions, api.now(), before)
-        self.memories[status.application] = replace(before, known=seen.memory.known, owed=seen.memory.owed)
-        self.late |= bool(decisions.resets)
 
     def collect_news(self, status: api.ApplicationStatus, decisions: api.ResetDecisions, mark: str) -> None:
         """Collect the events of an application's news.
@@ -251,7 +247,7 @@ class _Tick:
         """
         application = status.application
         now, before = api.now(), self.memories[application]
-        seen = decide_actions(status, decisions, now, before, api.read_machines(self.catalog.home))
+        seen = decide_actions(status, decisions.exhausted, now, before, api.read_machines(self.catalog.home))
         if seen.memory.remark != before.remark:
             for failure in decisions.exhausted:
                 remedy = in_dagster(failure.remedy, application)

@@ -1,4 +1,4 @@
-"""The decision after each look at a running application: what progress to record, and which runs resets owe."""
+"""The decision after each look at a running application: which runs its resets owe, and what progress to record."""
 
 from __future__ import annotations
 
@@ -65,6 +65,11 @@ class Memory:
     late_at: float = 0.0
     """The unix time at which the next cut becomes late unless it completes; 0 if none can."""
 
+    def with_resets(self, status: api.ApplicationStatus, decisions: api.ResetDecisions) -> Memory:
+        """Return the memory with the failures that a look has seen, and the runs that its resets owe."""
+        owed = {reset.failure.unit: _owed(status, reset) for reset in decisions.resets}
+        return replace(self, known=decisions.known, owed=self.owed | owed)
+
     def has_news(self, summary: api.StatusSummary, now: float) -> bool:
         """Return True if a look cannot wait: the summary has changed since the last look, or names suspected units.
 
@@ -100,19 +105,19 @@ class SensorActions:
 
 def decide_actions(
     status: api.ApplicationStatus,
-    decisions: api.ResetDecisions,
+    exhausted: tuple[api.UnitFailure, ...],
     now: float,
     memory: Memory,
     machines: Sequence[api.MachineStatus] = (),
 ) -> SensorActions:
-    """Decide which events of an application to record, which runs its resets owe, and the next memory.
+    """Decide which events of an application to record, and the next memory.
 
     Progress is to be recorded if the state has changed, unless a reset has just made the application run again; and if
     epochs, PEs or sinks have changed, at most every `REPORT_INTERVAL`. The function itself has no effects.
     """
     judged = evaluate_checks(status, now, machines)
     checks = tuple(check for check in judged if memory.checks.get(check.name) != check.outcome)
-    state = _state(status, decisions.exhausted)
+    state = _state(status, exhausted)
     epochs = {unit.name: unit.completed_epoch for unit in status.units}
     pes, sinks = _changed(status, memory)
     changed = state != memory.state
@@ -124,10 +129,8 @@ def decide_actions(
     report = (changed and not back) or (due and (epochs != memory.epochs or bool(pes or sinks)))
     kept = replace(
         memory,
-        known=decisions.known,
-        owed=memory.owed | {reset.failure.unit: _owed(status, reset) for reset in decisions.resets},
         looked_at=now,
-        remark=printable(_remark(status, decisions.exhausted)),
+        remark=printable(_remark(status, exhausted)),
         checks={check.name: check.outcome for check in judged},
         late_at=late_at(status, now),
     )

@@ -20,6 +20,7 @@ from streams_orchestration.orchestration.watching import Cursor
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, CatalogVersionError, HostLaunchError
 from streams_orchestration.runtime.machines.register import MachineStatus
+from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.unit_status import UnitEvent
@@ -212,6 +213,22 @@ def test_an_application_that_cannot_be_looked_after_keeps_no_other_one_from_it(
         patch.setattr(runtime, "observe_status", unreadable)
         assert "demo cannot be checked: KeyError('demo')" in daemon.tick().skip_message
     assert daemon.tick().run_requests
+
+
+def test_a_failed_unit_is_reset_although_its_application_cannot_be_recorded(
+    daemon: Daemon, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    def damaged(_home: Home, application: str) -> ApplicationMetrics:
+        raise KeyError(application)
+
+    runtime.status = failed(running())
+    monkeypatch.setattr(runtime, "read_metrics", damaged)
+    tick = daemon.tick()
+    assert ("reset_unit", "demo", "region-0", 1, False) in runtime.calls
+    assert [request.job_name for request in tick.run_requests] == ["demo__reset"]
+    runtime.calls.clear()
+    assert not daemon.tick().run_requests
+    assert not runtime.called("reset_unit"), "it is known that it was answered"
 
 
 def test_a_reset_that_it_cannot_begin_is_left_to_the_run(
