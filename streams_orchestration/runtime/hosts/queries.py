@@ -39,6 +39,7 @@ _p, _u, _h = tables.pe, tables.unit, tables.host
 _MACHINE = select(_h.c.machine).where(_h.c.application == bindparam("of"), _h.c.id == bindparam("host"))
 _GENERATION = select(_u.c.generation).where(_u.c.application == bindparam("of"), _u.c.name == bindparam("by"))
 _REPORT = update(_p).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"), ~_p.c.final)
+_REPORT_RUNNING = _REPORT.where(_p.c.state != "FAILED")
 
 
 class Queries:
@@ -165,7 +166,7 @@ class Queries:
         """
         if row.id in self._failed:
             return False
-        runs = row.state != "RUNNING" and query.begun
+        runs = row.state not in ("RUNNING", "FAILED") and query.begun  # a sink of a query that runs may have failed
         if runs:
             self._report_running(row.id, row.generation)
         if (failure := query.failure()) is None:
@@ -176,19 +177,15 @@ class Queries:
         return True
 
     def _report_running(self, pe: int, generation: int) -> None:
-        """Report that a PE runs, unless the unit was reset or the PE has completed meanwhile.
+        """Report that a PE runs, unless the unit was reset, or the PE has completed or failed meanwhile.
 
         Raises:
             UnwantedHostError: the host is no longer wanted.
         """
         self._presence.row()
         with self._catalog.write_unit(self._application, self.programs[pe].unit) as connection:
-            self._report(
-                connection,
-                pe,
-                generation,
-                {"state": "RUNNING", "error": None, "permanent": False, "running": generation},
-            )
+            values = {"state": "RUNNING", "error": None, "permanent": False, "running": generation}
+            self._report(connection, pe, generation, values, unless_failed=True)
 
     def _report_failure(self, pe: int, generation: int, failure: Failure) -> None:
         """Report why a PE failed, unless the unit was reset or the PE has completed meanwhile.
@@ -226,8 +223,16 @@ class Queries:
                 values["kind"] = kind_of_disk(host, machine)
             self._report(connection, pe, generation, values)
 
-    def _report(self, connection: Connection, pe: int, generation: int, values: Mapping[str, Any]) -> None:
+    def _report(
+        self,
+        connection: Connection,
+        pe: int,
+        generation: int,
+        values: Mapping[str, Any],
+        *,
+        unless_failed: bool = False,
+    ) -> None:
         of = {"of": self._application}
         current = connection.scalar(_GENERATION, {**of, "by": self.programs[pe].unit})
         if current == generation:
-            connection.execute(_REPORT, {**of, "at": pe, **values})
+            connection.execute(_REPORT_RUNNING if unless_failed else _REPORT, {**of, "at": pe, **values})

@@ -11,12 +11,14 @@ from sqlalchemy import update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.hosts import host as hosts
 from streams_orchestration.runtime.hosts import queries
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.logs.logs import read_log_end
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.failure import Failure
+from streams_orchestration.runtime.sinks.sinks import record_failure
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.holding import HeldUnits, hold_units, release_units
 from streams_orchestration.runtime.units.watch import observe
@@ -55,6 +57,15 @@ def test_a_query_that_fails_for_what_the_last_cut_needs_fails_for_good(host: Hos
     host.reconcile()
     for pe in read_status(host.home, "app").pes:
         assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, "a segment is gone")
+
+
+def test_a_failure_of_a_sink_stays_although_the_query_of_its_pe_runs(host: Host):
+    host._reconcile()
+    lost = OutputError("Out", "an output is gone", lost=True)
+    record_failure(host.catalog, "app", "Out", lost)
+    host._reconcile()
+    (pe,) = (pe for pe in read_status(host.home, "app").pes if "Out" in pe.operators)
+    assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, str(lost))
 
 
 def test_a_host_rotates_its_log_and_that_of_the_standby_it_was(host: Host, monkeypatch: pytest.MonkeyPatch):
