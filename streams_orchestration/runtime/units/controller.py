@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, case, insert, select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
@@ -214,8 +214,8 @@ def begin_again(
         _begin(connection, unit, facts[unit.name], event)
     connection.execute(
         update(p)
-        .where(p.c.application == application, p.c.unit.in_(units), ~p.c.final)
-        .values(state="WANTED", error=None, permanent=False)
+        .where(p.c.application == application, p.c.unit.in_(units))
+        .values(state=case((p.c.final, "COMPLETED"), else_="WANTED"), error=None, permanent=False)
     )
 
 

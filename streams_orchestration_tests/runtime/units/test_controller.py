@@ -16,13 +16,20 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import control, reset, supervising
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.deployment.supervising import await_reset
-from streams_orchestration.runtime.errors.errors import HostLaunchError, StaleGenerationError, StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import (
+    HostLaunchError,
+    OutputError,
+    StaleGenerationError,
+    StreamsRuntimeError,
+)
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.settings.limits import HEARTBEAT_LIMIT
+from streams_orchestration.runtime.sinks.sinks import record_failure
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units import unit_store
+from streams_orchestration.runtime.units.controller import begin_again
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.garbage import sweep
 from streams_orchestration.runtime.units.watch import observe
@@ -50,6 +57,17 @@ def test_a_region_is_processing_only_when_every_pe_runs(tmp_path: Path, hosts: F
             connection.execute(update(tables.pe).where(tables.pe.c.id == pe).values(running=1))
     observe(running.catalog, running.name)
     assert running.unit.state == "PROCESSING"
+
+
+def test_a_pe_that_had_ended_when_a_sink_failed_is_complete_once_its_unit_begins_again(running: Running):
+    out = next(pe.id for pe in read_status(running.home, running.name).pes if "Out" in pe.operators)
+    with running.catalog.write() as connection:
+        connection.execute(update(tables.pe).where(tables.pe.c.id == out).values(final=True, state="COMPLETED"))
+    record_failure(running.catalog, running.name, "Out", OutputError("Out", "an output is gone", lost=True))
+    with running.catalog.write() as connection:
+        begin_again(connection, running.name, [running.unit_name])
+    ended = read_status(running.home, running.name).pes[out]
+    assert (ended.state, ended.error, ended.permanent) == ("COMPLETED", None, False)
 
 
 def test_the_states_of_a_host_that_dies(running: Running):
