@@ -193,8 +193,9 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
 
 
 def _mark_failed(catalog: Catalog, host: HostRow, reason: str) -> None:
-    """Mark a host as failed that cannot be killed from this machine."""
+    """Mark a host as failed that cannot be killed from this machine, unless it has ended, waits, or was replaced."""
     h = tables.host
     mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)
+    mine = (*mine, h.c.state.in_(("STARTING", "RUNNING")))
     with catalog.write() as connection:
         connection.execute(update(h).where(*mine).values(state="FAILED", error=reason))

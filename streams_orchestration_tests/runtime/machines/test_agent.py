@@ -17,7 +17,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import MachineRow
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment import control, reset
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import HostLaunchError, HostStartError, MachineError
 from streams_orchestration.runtime.hosts import orphans
@@ -213,6 +213,27 @@ def test_a_silent_host_is_started_on_another_machine(place: Place):
     place.registered("n")
     control.launch_hosts(place.catalog, place.name)
     assert (place.host.machine, place.host.pid) == ("n", None)
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "after"),
+    [
+        ("RUNNING", None, ("FAILED", "it did not answer a reset")),
+        ("FAILED", "its engine has ended", ("FAILED", "its engine has ended")),
+        ("WAITING", "no machine has room", ("WAITING", "no machine has room")),
+    ],
+)
+def test_a_reset_that_takes_too_long_fails_a_host_elsewhere_unless_its_row_has_the_reason(
+    place: Place, monkeypatch: pytest.MonkeyPatch, state: str, error: str | None, after: tuple[str, str]
+):
+    control.launch_hosts(place.catalog, place.name)
+    place.agents["m"].turn()
+    place.set(tables.host, space=ELSEWHERE, state=state, error=error, heartbeat_at=clock.now())
+    place.set(tables.unit, state="RESETTING", timer="reset", deadline=0.0)
+    place.set(tables.pe, running=0)
+    monkeypatch.setattr(reset, "launch_hosts", lambda *_, **__: ())
+    reset_unit(place.home, place.name, "region-0")
+    assert (place.host.state, place.host.error) == after
 
 
 def test_a_machine_that_was_started_anew_waits_for_its_former_lease(place: Place):
