@@ -285,7 +285,9 @@ class Agent:
         with self._catalog.write() as connection:
             record_processes(connection, host.application, host.id, incarnation, [process])
             entered: CursorResult[tuple[()]] = connection.execute(
-                update(h).where(*mine, h.c.pid.is_(None)).values(**values, space=process_space())
+                update(h)
+                .where(*mine, h.c.pid.is_(None), h.c.state == "STARTING")
+                .values(**values, space=process_space())
             )
         if entered.rowcount == 0:
             kill(process.pid, process.started)

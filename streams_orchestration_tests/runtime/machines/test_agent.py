@@ -134,6 +134,19 @@ def test_a_machine_that_is_drained_stays_so_when_its_agent_comes_back(place: Pla
     assert read_machines(place.home)[0].state == "DRAINING"
 
 
+def test_a_host_that_is_stopped_while_an_agent_starts_it_is_ended_again(place: Place, monkeypatch: pytest.MonkeyPatch):
+    launch = place.hosts.launch
+
+    def interrupted(start: HostStart) -> ProcessIdentity:
+        control.cancel_application(place.catalog, place.name, 0.0)
+        return launch(start)
+
+    control.launch_hosts(place.catalog, place.name)
+    monkeypatch.setattr(place.hosts, "launch", interrupted)
+    place.agents["m"].turn()
+    assert (place.host.state, place.host.pid, place.hosts.alive_pids) == ("STOPPED", None, set())
+
+
 def test_an_agent_reports_a_host_that_has_ended(place: Place):
     control.launch_hosts(place.catalog, place.name)
     place.agents["m"].turn()
