@@ -7,7 +7,7 @@ processes that find a host missing, only one starts it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,12 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.host_requirements import read_requirements
 from streams_orchestration.runtime.units.status import HostStatus
+
+_OF_CLAIM = (
+    *("state", "incarnation", "error", "launched_at", "pid", "process_started", "heartbeat_at", "start_up"),
+    *("storage_error", "storage_failed_at", "machine", "space", "asked_at", "launches"),
+)
+"""The columns of a host that a claim changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +165,10 @@ def start_claimed(catalog: Catalog, launcher: HostLauncher, claims: Sequence[Cla
 
 
 def _restore_claimed_rows(catalog: Catalog, claim: Claim) -> None:
-    """Restore the rows of a claimed host and its PEs, unless another process has changed them."""
+    """Restore the columns of a claimed host and its PEs that the claim has changed, unless another process has."""
     h, p = tables.host, tables.pe
     start = claim.start
-    former = asdict(claim.former)
+    former = {name: getattr(claim.former, name) for name in _OF_CLAIM}
     with catalog.write() as connection:
         given: CursorResult[tuple[()]] = connection.execute(update(h).where(*_is_claimed(start)).values(**former))
         for pe, values in claim.pes if given.rowcount else ():

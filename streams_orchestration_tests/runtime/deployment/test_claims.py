@@ -198,6 +198,20 @@ def test_a_host_that_another_process_has_started_is_not_released(home: Home, hos
     assert (host.state, other.incarnation) == ("STARTING", None)
 
 
+def test_a_host_that_is_released_has_the_requirements_of_a_plan_that_was_written_meanwhile(
+    home: Home, hosts: FakeHosts
+):
+    def fails(start: HostStart) -> None:
+        change(home, start.host, requirements={"tags": ["new"]})
+        message = "no room"
+        raise HostLaunchError(message)
+
+    with pytest.raises(HostLaunchError):
+        launch_hosts(Catalog(home), "app", launcher=Interrupted(hosts, fails))
+    host = rows_of(home)[0]
+    assert (host.state, host.requirements) == ("STOPPED", {"tags": ["new"]})
+
+
 def refers_to_secrets(home: Home) -> None:
     """Deploy an application whose two sinks, on one host, refer to variables and a file."""
     parameters = {"url": "http://127.0.0.1:1/${env:NO_PATH}", "token": "${env:NO_TOKEN}"}
