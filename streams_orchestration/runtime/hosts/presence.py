@@ -151,10 +151,11 @@ class Presence:
     def report_up(self) -> None:
         """Report that the host runs, and its process: the launcher may have died before it could record that.
 
-        Failed launches before this one no longer count.
+        Failed launches before this one no longer count, and a failure that others have recorded meanwhile is over.
         """
         pid = world.pid()
-        self.report(state="RUNNING", launches=0, pid=pid, process_started=process_started(pid), space=process_space())
+        process = {"pid": pid, "process_started": process_started(pid), "space": process_space()}
+        self.report(state="RUNNING", error=None, launches=0, **process)
 
     def report_failure(self, reason: str, error: Exception) -> None:
         """Report that the host ends with an error.

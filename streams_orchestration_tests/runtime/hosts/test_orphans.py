@@ -233,16 +233,17 @@ def test_a_host_whose_launcher_could_not_record_its_process_is_no_orphan(home: H
     assert all(is_alive(each.pid, each.started) for each in processes)
 
 
-def test_a_host_that_is_up_reports_its_process(home: Home, launcher: FakeLauncher):
+def test_a_host_that_is_up_reports_its_process_and_has_not_failed(home: Home, launcher: FakeLauncher):
     launch_hosts(Catalog(home), "app")
     start, _ = launcher.started[0]
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(pid=None, process_started=None))
+        connection.execute(update(tables.host).values(state="FAILED", error="it did not answer a reset"))
     presence = Presence(Catalog(home), "app", 0, start.incarnation)
     presence.join()
     presence.report_up()
     (host,) = read_status(home, "app").hosts
-    assert (host.state, host.pid, host.alive) == ("RUNNING", os.getpid(), True)
+    assert (host.state, host.pid, host.alive, host.error) == ("RUNNING", os.getpid(), True, None)
 
 
 @pytest.mark.parametrize(
