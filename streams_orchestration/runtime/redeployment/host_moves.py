@@ -176,6 +176,7 @@ def _place(
                 machine=machine.name,
                 space=machine.space,
                 asked_at=None,
+                launches=h.c.launches + 1,
             )
         )
     begin_again(connection, application, units)

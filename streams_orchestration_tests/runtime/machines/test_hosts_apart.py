@@ -148,6 +148,17 @@ def test_a_host_that_is_moved_does_not_keep_the_troubles_of_its_machine(place: P
     assert {host.machine for host in status.hosts if host.storage_error is None} == {"c"}
 
 
+def test_the_move_of_a_host_is_a_launch_that_counts_until_the_host_comes_up(place: Place):
+    run(place, "abc")
+    lose(place, "c")
+    resets(place)
+    start(place)
+    place.set(tables.host, launches=0)
+    place.registered("c")
+    HostRescheduler(place.home, "a").reschedule_hosts()
+    assert {row.machine for row in place.rows.values() if row.launches == 1} == {"c"}
+
+
 def test_a_drain_keeps_hosts_apart_by_moving_others_too(tmp_path: Path, hosts: FakeHosts):
     graph = [source("Rows", write_rows(tmp_path / "rows.parquet", 5), **APART), sink("Out", "Rows", **APART)]
     place = Place(tmp_path, hosts, compiled(graph))
