@@ -21,6 +21,7 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.pe_transitions import note_running_unit
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.deployment import continue_from_state, write_first_plan
 from streams_orchestration.runtime.deployment.opening import open_application
@@ -221,11 +222,10 @@ class SteppedApplication:
 
         Raises StreamsRuntimeError if a unit was removed meanwhile, or a rule of the protocol is broken.
         """
-        p, u = tables.pe, tables.unit
+        u = tables.unit
         with self.catalog.write() as connection:
             for unit in connection.execute(select(u).where(u.c.application == self.name)).all():
-                mine = (p.c.application == self.name, p.c.unit == unit.name)
-                connection.execute(update(p).where(*mine).values(running=unit.generation))
+                note_running_unit(connection, self.name, unit.name, unit.generation)
         observe(self.catalog, self.name)
 
     def trigger(self) -> None:

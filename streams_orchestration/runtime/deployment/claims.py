@@ -16,6 +16,12 @@ from sqlalchemy import ColumnElement, Connection, CursorResult, select, update
 from streams_orchestration import world
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.pe_transitions import (
+    PeBeforeStart,
+    read_before_start,
+    restore_before_start,
+    set_pes_of_host,
+)
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
 from streams_orchestration.runtime.catalog.states import HostState
 from streams_orchestration.runtime.clocks import clock
@@ -45,8 +51,7 @@ class Claim:
     start: HostStart
     former: HostRow
     """The host's row before the claim."""
-    pes: tuple[tuple[int, dict[str, Any]], ...]
-    """For each PE of the host, its number and the state columns of its row before the claim."""
+    pes: Sequence[PeBeforeStart]
 
 
 @dataclass(slots=True)
@@ -103,7 +108,7 @@ def choose_missing(connection: Connection, home: Home, row: ApplicationRow, aske
             tags = read_requirements(host.id, host.requirements).tags
             engine = settings.engine(tags, queries=has_queries(connection, application, host.id))
             start = HostStart(home, application, host.id, incarnation, Path(row.base), engine)
-            chosen.here.append(Claim(start, host, _pes_of(connection, host)))
+            chosen.here.append(Claim(start, host, read_before_start(connection, application, host.id)))
         connection.execute(
             update(h)
             .where(h.c.application == application, h.c.id == host.id)
@@ -114,19 +119,8 @@ def choose_missing(connection: Connection, home: Home, row: ApplicationRow, aske
                 launches=host.launches + 1,
             )
         )
-        connection.execute(
-            update(p)
-            .where(p.c.application == application, p.c.host == host.id, ~p.c.final, p.c.state != "FAILED")
-            .values(state="STARTING", error=None, permanent=False)
-        )
+        set_pes_of_host(connection, application, host.id, "STARTING")
     return chosen
-
-
-def _pes_of(connection: Connection, host: HostRow) -> tuple[tuple[int, dict[str, Any]], ...]:
-    p = tables.pe
-    mine = (p.c.application == host.application, p.c.host == host.id)
-    rows = connection.execute(select(p.c.id, p.c.state, p.c.error, p.c.permanent).where(*mine))
-    return tuple((row.id, {"state": row.state, "error": row.error, "permanent": row.permanent}) for row in rows)
 
 
 def start_claimed(catalog: Catalog, launcher: HostLauncher, claims: Sequence[Claim]) -> list[str]:
@@ -166,14 +160,12 @@ def start_claimed(catalog: Catalog, launcher: HostLauncher, claims: Sequence[Cla
 
 def _restore_claimed_rows(catalog: Catalog, claim: Claim) -> None:
     """Restore the columns of a claimed host and its PEs that the claim has changed, unless another process has."""
-    h, p = tables.host, tables.pe
-    start = claim.start
+    h, start = tables.host, claim.start
     former = {name: getattr(claim.former, name) for name in _OF_CLAIM}
     with catalog.write() as connection:
         given: CursorResult[tuple[()]] = connection.execute(update(h).where(*_is_claimed(start)).values(**former))
-        for pe, values in claim.pes if given.rowcount else ():
-            its_row = (p.c.application == start.application, p.c.id == pe, p.c.state == "STARTING")
-            connection.execute(update(p).where(*its_row).values(**values))
+        if given.rowcount:
+            restore_before_start(connection, start.application, claim.pes)
 
 
 def _is_claimed(start: HostStart, pid: int = 0) -> tuple[ColumnElement[bool], ...]:
@@ -203,7 +195,7 @@ def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> Non
 
     Do nothing if it waits for the same reason already.
     """
-    h, p = tables.host, tables.pe
+    h = tables.host
     if host.state == "WAITING" and host.error == reason:
         return
     connection.execute(
@@ -211,5 +203,4 @@ def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> Non
         .where(h.c.application == host.application, h.c.id == host.id)
         .values(**columns_before_start("WAITING", world.new_id(), reason), machine=None, space=process_space())
     )
-    mine = (p.c.application == host.application, p.c.host == host.id, ~p.c.final, p.c.state != "FAILED")
-    connection.execute(update(p).where(*mine).values(state="WANTED", error=None, permanent=False))
+    set_pes_of_host(connection, host.application, host.id, "WANTED")

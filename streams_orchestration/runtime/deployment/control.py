@@ -6,6 +6,7 @@ from sqlalchemy import Connection, select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.pe_transitions import stop_pes
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.awaiting import await_status
@@ -120,7 +121,7 @@ def cancel_application(catalog: Catalog, application: str, timeout: float = STOP
     """
     read_units(catalog, application)
     report_lineage_failure(catalog, application)
-    a, h, p, u = tables.application, tables.host, tables.pe, tables.unit
+    a, h, u = tables.application, tables.host, tables.unit
     with catalog.write() as connection:
         mine = (a.c.name == application, a.c.wanted != "REMOVED")
         connection.execute(update(a).where(*mine).values(wanted="STOPPED", runs_until=None))
@@ -132,7 +133,8 @@ def cancel_application(catalog: Catalog, application: str, timeout: float = STOP
             kill(host.pid, host.process_started)
     with catalog.write() as connection:
         connection.execute(update(h).where(h.c.application == application, h.c.state == "WAITING").values(error=None))
-        for table in (h, p, u):
+        stop_pes(connection, application)
+        for table in (h, u):
             connection.execute(
                 update(table)
                 .where(table.c.application == application, table.c.state != "COMPLETED")

@@ -13,6 +13,7 @@ from streams_orchestration.compiler.deployment_plan import DeployedPe, Deploymen
 from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.pe_transitions import replace_program
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.dropping import drop_application, refuse_left_files, refuse_running
@@ -210,10 +211,8 @@ def insert_pe(connection: Connection, pe: DeployedPe, **values: Any) -> None:
 
 def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:
     """Replace the stored PE programs, since another version of the product may have written them."""
-    p = tables.pe
     for program in plan.programs:
-        mine = (p.c.application == program.application, p.c.id == program.pe)
-        connection.execute(update(p).where(*mine).values(program=dump(program)))
+        replace_program(connection, program.application, program.pe, dump(program))
 
 
 def resume(connection: Connection, application: str, state: str, settings: Settings) -> None:

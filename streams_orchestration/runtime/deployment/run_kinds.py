@@ -14,6 +14,7 @@ from streams_orchestration.operators.contract.operator import Offset, SourceOper
 from streams_orchestration.operators.implementations.implementation import import_operator, make_operator
 from streams_orchestration.operators.loading.import_path import import_from
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.pe_transitions import reopen_pe
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, StoredPosition, UnitRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import NotDeployableError
@@ -114,7 +115,7 @@ def reopen(connection: Connection, application: str) -> bool:
     ):
         return False
     for pe in ended:
-        _reopen_pe(connection, application, pe)
+        _reopen(connection, pe)
     for name in {pe.unit for pe in ended}:
         unit = units[name]
         this = (u.c.application == application, u.c.name == name)
@@ -125,29 +126,23 @@ def reopen(connection: Connection, application: str) -> bool:
     return True
 
 
-def _reopen_pe(connection: Connection, application: str, pe: PeRow) -> None:
+def _reopen(connection: Connection, pe: PeRow) -> None:
     """Change the last commit of a PE so that the PE has not ended there.
 
     Raises:
         NotDeployableError: a Spark query has closed all windows at the end, so it accepts no later rows.
         OtherVersionError: another version of the product wrote the program of the PE.
     """
-    program = read_program(application, pe.program)
+    program = read_program(pe.application, pe.program)
     if any(kept.get("flushed") for kept in pe.position["sources"].values()):
         queries = ", ".join(operator.name for operator in program.operators.values())
         message = (
-            f"{application} is complete, and {queries} closed all windows at its end: Spark accepts no later rows. "
+            f"{pe.application} is complete, and {queries} closed all windows at its end: Spark accepts no later rows. "
             "Start over with --fresh. If later input is to continue the run, use --available-now each time, or set "
             "flush: false"
         )
         raise NotDeployableError(message)
-    position = _continued(program, pe.position)
-    p, c = tables.pe, tables.commit
-    values: dict[str, Any] = {"position": position, "exhausted": False, "final": False}
-    mine = (p.c.application == application, p.c.id == pe.id)
-    connection.execute(update(p).where(*mine).values(**values, state="STOPPED"))
-    last = (c.c.application == application, c.c.pe == pe.id, c.c.batch == pe.batch)
-    connection.execute(update(c).where(*last).values(**values))
+    reopen_pe(connection, pe, _continued(program, pe.position))
 
 
 def _continued(program: PeProgram, position: StoredPosition) -> StoredPosition:

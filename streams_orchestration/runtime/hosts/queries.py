@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import bindparam, select
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.pe_transitions import kind_of_pe, report_failure, report_running
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.hosts.pes import PlacedPe, units_on
@@ -35,11 +35,9 @@ STARTING = max(4, 2 * (os.cpu_count() or 1))
 log = logging.getLogger("streams.host")
 
 # made once: making a statement takes longer than running it
-_p, _u, _h = tables.pe, tables.unit, tables.host
+_p, _h = tables.pe, tables.host
+_FAILURES = select(_p.c.failures).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
 _MACHINE = select(_h.c.machine).where(_h.c.application == bindparam("of"), _h.c.id == bindparam("host"))
-_GENERATION = select(_u.c.generation).where(_u.c.application == bindparam("of"), _u.c.name == bindparam("by"))
-_REPORT = update(_p).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"), ~_p.c.final)
-_REPORT_RUNNING = _REPORT.where(_p.c.state != "FAILED")
 
 
 class Queries:
@@ -184,8 +182,7 @@ class Queries:
         """
         self._presence.row()
         with self._catalog.write_unit(self._application, self.programs[pe].unit) as connection:
-            values = {"state": "RUNNING", "error": None, "permanent": False, "running": generation}
-            self._report(connection, pe, generation, values, unless_failed=True)
+            report_running(connection, self._application, pe, generation)
 
     def _report_failure(self, pe: int, generation: int, failure: Failure) -> None:
         """Report why a PE failed, unless the unit was reset or the PE has completed meanwhile.
@@ -200,39 +197,20 @@ class Queries:
         unit, host = self.programs[pe].unit, self._presence.host
         lost = check_cuts(self._catalog, self._application, [unit])
         self._presence.row()
-        p = tables.pe
-        with self._catalog.write_unit(self._application, unit) as connection:
-            values: dict[str, Any] = {
-                "state": "FAILED",
-                "error": str(failure),
-                "permanent": failure.nature == "data" or bool(lost),
-                "kind": f"PE {pe}",
-                "outside": failure.outside,
-            }
-            if failure.operator is not None:
-                before = connection.scalar(
-                    select(p.c.failures).where(p.c.application == self._application, p.c.id == pe)
-                )
-                again = count_repeated_failure(before, failure.operator, clock.now())
-                values["kind"] = failure.operator.kind
-                values["failures"] = again.row()
-                values["error"] = again.describe(str(failure))
-                values["permanent"] |= again.hopeless and not failure.outside
-            machine = connection.scalar(_MACHINE, {"of": self._application, "host": host})
-            if machine is not None and failure.nature == "disk":
-                values["kind"] = kind_of_disk(host, machine)
-            self._report(connection, pe, generation, values)
-
-    def _report(
-        self,
-        connection: Connection,
-        pe: int,
-        generation: int,
-        values: Mapping[str, Any],
-        *,
-        unless_failed: bool = False,
-    ) -> None:
         of = {"of": self._application}
-        current = connection.scalar(_GENERATION, {**of, "by": self.programs[pe].unit})
-        if current == generation:
-            connection.execute(_REPORT_RUNNING if unless_failed else _REPORT, {**of, "at": pe, **values})
+        with self._catalog.write_unit(self._application, unit) as connection:
+            error, kind, failures = str(failure), kind_of_pe(pe), None
+            permanent = failure.nature == "data" or bool(lost)
+            if failure.operator is not None:
+                again = count_repeated_failure(
+                    connection.scalar(_FAILURES, {**of, "at": pe}), failure.operator, clock.now()
+                )
+                error, kind, failures = again.describe(error), failure.operator.kind, again.row()
+                permanent |= again.hopeless and not failure.outside
+            machine = connection.scalar(_MACHINE, {**of, "host": host})
+            if machine is not None and failure.nature == "disk":
+                kind = kind_of_disk(host, machine)
+            report_failure(
+                connection, self._application, pe, generation,
+                error=error, permanent=permanent, kind=kind, outside=failure.outside, failures=failures,
+            )  # fmt: skip

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.pe_transitions import advance_pe
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import KEPT_BY_COMMIT, UnitRow
 from streams_orchestration.runtime.catalog.states import PeState, UnitState
@@ -28,7 +29,6 @@ from streams_orchestration.runtime.units.region_record import FORGIVEN
 # made once: making a statement takes longer than running it
 _u, _p, _a, _m = tables.unit, tables.pe, tables.application, tables.pe_metrics
 _SEGMENT, _STATE, _FILE, _COMMIT = map(insert, (tables.segment, tables.state, tables.sink_file, tables.commit))
-_PE = update(_p).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
 _OF_UNIT = (_u.c.application == bindparam("of"), _u.c.name == bindparam("by"))
 _CLOSED = update(_u).where(*_OF_UNIT).values(unclosed=_u.c.unclosed - 1)
 _CUT = update(_u).where(*_OF_UNIT).values(max_attempts=_u.c.configured_attempts, tries=None)
@@ -133,7 +133,7 @@ def commit_batch(
                 progress["bounds"] = _bounds(row, plan, results)
             epoch = {"epoch": plan.epoch, "generation": plan.generation, "boundary": plan.boundary}
             connection.execute(_COMMIT, [key | kept | epoch | {"token": plan.token or None}])
-            connection.execute(_PE, {"of": application, "at": pe, "batch": plan.batch, **progress})
+            advance_pe(connection, application, pe, plan.batch, progress)
             if row.region is None:
                 _complete_batch(connection, application, row.unit, plan.epoch, now)
             elif closes:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.pe_transitions import carry_counts
 from streams_orchestration.runtime.catalog.rows import PeRow
 from streams_orchestration.runtime.programs.counts import Counts, add
 from streams_orchestration.runtime.queries.recording import begin_total, nothing_yet
@@ -36,15 +37,10 @@ class Counters:
             formers: operator of the new plan -> its name in the old plan.
             now: unix seconds.
         """
-        p, c = tables.pe, tables.commit
         since = min((since for since, _ in self.totals.values()), default=now)
         for program in programs:
             if former := self.pes.get(program.pe):
-                counts = {name: getattr(former, name) for name in ("rows_in", "rows_out", "busy_seconds")}
-                this = (p.c.application == program.application, p.c.id == program.pe)
-                connection.execute(update(p).where(*this).values(**counts))
-                first = (c.c.application == program.application, c.c.pe == program.pe)
-                connection.execute(update(c).where(*first).values(**counts))
+                carry_counts(connection, program.application, program.pe, former)
             if self.totals:
                 mine = self.totals.get(program.pe, (since, {}))
                 begin_total(connection, program, self._total(program, mine[1], formers), mine[0], now)

@@ -23,6 +23,7 @@ from streams_orchestration.operators.event_time.operator_watermark import OWN
 from streams_orchestration.operators.tuples.watermarks import IDLE
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.chains import files_of
+from streams_orchestration.runtime.catalog.pe_transitions import columns_at_commit
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.sink_rows import SinkRow
 from streams_orchestration.runtime.clocks import clock
@@ -221,7 +222,7 @@ def _begin(connection: Connection, new: NewPlan, pe: DeployedPe, begins: Positio
     exhausted = _is_exhausted(program, position)
     insert_pe(
         connection, pe, batch=cut.batch + 1, epoch=cut.epoch + 1, position=position, exhausted=exhausted,
-        final=final, state="COMPLETED" if final else "WANTED", committed_at=clock.now(),
+        final=final, committed_at=clock.now(), **columns_at_commit(final=final),
     )  # fmt: skip
     names = {operator.name for operator in program.operators.values()}
     states = [state for name, state in new.carried.states.items() if name in names]

@@ -14,6 +14,7 @@ from streams_orchestration.operators.storage.port import is_address
 from streams_orchestration.operators.tuples.watermarks import END, IDLE
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.pe_transitions import fail_pe_of_sink
 from streams_orchestration.runtime.catalog.rows import StoredPosition
 from streams_orchestration.runtime.catalog.sink_rows import SinkFileRow, SinkRow
 from streams_orchestration.runtime.clocks import clock
@@ -142,7 +143,7 @@ def record_failure(catalog: Catalog, application: str, operator: str, error: Out
 
     If an output is lost or refused, the sink's PE fails permanently, since neither waiting nor a reset helps.
     """
-    s, p = tables.sink, tables.pe
+    s = tables.sink
     with catalog.write() as connection:
         connection.execute(
             update(s)
@@ -151,11 +152,8 @@ def record_failure(catalog: Catalog, application: str, operator: str, error: Out
         )
         if error.permanent:
             pe = connection.scalar(select(s.c.pe).where(s.c.application == application, s.c.operator == operator))
-            connection.execute(
-                update(p)
-                .where(p.c.application == application, p.c.id == pe)
-                .values(state="FAILED", error=str(error), permanent=True, kind=f"PE {pe}", outside=False)
-            )
+            if pe is not None:
+                fail_pe_of_sink(connection, application, pe, str(error))
 
 
 def route_sink(catalog: Catalog, application: str, operator: str) -> int:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.pe_transitions import begin_pes_again
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.clocks import clock
@@ -205,18 +206,14 @@ def begin_again(
         units: the names of the units.
         resets: name of a unit -> the reason why it must first be reset, as soon as its hosts run.
     """
-    u, p = tables.unit, tables.pe
+    u = tables.unit
     rows = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.name.in_(units)))
     facts = read_facts(connection, rows, {})
     for unit in rows:
         epochs = (member.epoch for member in facts[unit.name].members if not member.final)
         event = BegunAgain(min(epochs, default=unit.current_epoch), cause=(resets or {}).get(unit.name))
         _begin(connection, unit, facts[unit.name], event)
-    connection.execute(
-        update(p)
-        .where(p.c.application == application, p.c.unit.in_(units))
-        .values(state=case((p.c.final, "COMPLETED"), else_="WANTED"), error=None, permanent=False)
-    )
+    begin_pes_again(connection, application, units)
 
 
 def take_back(connection: Connection, unit: UnitRow) -> list[str]:

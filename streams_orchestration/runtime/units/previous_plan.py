@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Executable, LargeBinary, Table, delete, func,
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan, Row
+from streams_orchestration.runtime.catalog.pe_transitions import columns_at_commit
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
@@ -165,9 +166,8 @@ def _pe_values(row: Row, epoch: int, batch: int, written: Mapping[str, int]) -> 
     streams = json.loads(row["program"])["consumers"]
     outputs = position["outputs"] | {stream: written[stream] for stream in streams if stream in written}
     return {
-        "state": "COMPLETED" if row["final"] else "WANTED", "error": None, "permanent": False, "failures": None,
-        "running": 0,
-        "batch": batch, "epoch": epoch + 1, "position": position | {"outputs": outputs},
+        **columns_at_commit(final=row["final"]), "failures": None, "running": 0, "batch": batch, "epoch": epoch + 1,
+        "position": position | {"outputs": outputs},
     }  # fmt: skip
 
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import Connection, delete, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.cuts import after_cut, members
+from streams_orchestration.runtime.catalog.pe_transitions import columns_at_commit, set_pes_to_cut
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import KEPT_BY_COMMIT, CommitRow, StoredPosition, UnitRow
 from streams_orchestration.runtime.errors.invariants import promise
 from streams_orchestration.runtime.sinks.retraction import mark_retracted
 from streams_orchestration.runtime.tasks.stored_states import drop_states_after
-
-_p = tables.pe
-_PE = update(_p).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +66,8 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
     garbage += mark_retracted(connection, application, name, completed)
     connection.execute(delete(c).where(after_cut(c, application, name, completed)))
     if pes:
-        rows = [{"of": application, "at": pe.id} | _at_cut(pe, cuts.get(pe.id), completed, epoch) for pe in pes]
-        connection.execute(_PE, rows)
+        at_cut = {pe.id: _at_cut(pe, cuts.get(pe.id), completed, epoch) for pe in pes}
+        set_pes_to_cut(connection, application, at_cut)
     return garbage
 
 
@@ -79,14 +77,13 @@ def _at_cut(pe: _Member, cut: CommitRow | None, completed: int, epoch: int) -> d
     The next numbers of its segments stay as they are. Decisions of its clock since the cut are kept without their
     epoch, and earlier decisions are dropped.
     """
-    values: dict[str, Any] = {"state": "WANTED", "error": None, "permanent": False, "epoch": epoch}
+    final = cut is not None and cut.final
+    values: dict[str, Any] = columns_at_commit(final=final) | {"epoch": pe.epoch if final else epoch}
     if cut is None:
         values |= {"batch": -1, "exhausted": False, "final": False, "position": pe.initial, "committed_at": None}
         values |= {"rows_in": 0, "rows_out": 0, "busy_seconds": 0.0}
     else:
         values |= {name: getattr(cut, name) for name in KEPT_BY_COMMIT} | {"batch": cut.batch}
-        if cut.final:
-            values |= {"state": "COMPLETED", "epoch": pe.epoch}
     # numbers of segments are never used twice: a reader of retracted segments continues behind them
     # decisions of a clock since the cut are kept: the replay repeats them at the same places
     kept: dict[str, Any] = {"outputs": pe.position["outputs"]}
