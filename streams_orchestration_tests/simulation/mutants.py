@@ -16,7 +16,7 @@ from streams_orchestration.operators.event_time.combined_watermark import Combin
 from streams_orchestration.operators.journal.writing import Journal
 from streams_orchestration.operators.kafka.producer import TransactionalProducer
 from streams_orchestration.operators.storage import durable_files
-from streams_orchestration.runtime.catalog import start_lock
+from streams_orchestration.runtime.catalog import host_transitions, start_lock
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control, host_relocation, reset
 from streams_orchestration.runtime.hosts import orphans
@@ -210,9 +210,9 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a replaced host goes on": Mutant(Presence.row, "if row.incarnation != self.incarnation:", "if False:"),
     "a replaced host writes heartbeats": Mutant(
-        Presence._update,
-        "_MINE, {**mine, ",
-        "update(_h).where(_h.c.application == self.application, _h.c.id == self.host), {",
+        host_transitions._report,
+        "_OWN, {**mine, ",
+        "update(_h).where(_h.c.application == me.application, _h.c.id == me.host), {",
     ),
     "hosts are killed as orphans though they are wanted": Mutant(
         orphans.stop_orphans,
@@ -311,7 +311,7 @@ MUTANTS: dict[str, Mutant] = {
         "if row.final or row.dirty:",
     ),
     "heartbeats are of the machine's clock": Mutant(
-        Presence._update, '"heartbeat_at": clock.now()', '"heartbeat_at": world.now()'
+        host_transitions._report, '"heartbeat_at": clock.now()', '"heartbeat_at": world.now()'
     ),
     "a process is known by its pid alone": Mutant(
         processes.is_alive, "abs(actual - started) < _SAME_START", "actual >= 0.0"

@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, CursorResult, select, update
+from sqlalchemy import Connection, select
 
 from streams_orchestration import world
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.host_transitions import (
+    claim_host,
+    enter_process,
+    make_host_wait,
+    return_claim,
+)
 from streams_orchestration.runtime.catalog.pe_transitions import (
     PeBeforeStart,
     read_before_start,
@@ -23,25 +28,18 @@ from streams_orchestration.runtime.catalog.pe_transitions import (
     set_pes_of_host,
 )
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
-from streams_orchestration.runtime.catalog.states import HostState
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes
 from streams_orchestration.runtime.hosts.pes import has_queries, require_references
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
-from streams_orchestration.runtime.processes.processes import kill, process_space
+from streams_orchestration.runtime.processes.processes import kill
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.host_requirements import read_requirements
 from streams_orchestration.runtime.units.status import HostStatus
-
-_OF_CLAIM = (
-    *("state", "incarnation", "error", "launched_at", "pid", "process_started", "heartbeat_at", "start_up"),
-    *("storage_error", "storage_failed_at", "machine", "space", "asked_at", "launches"),
-)
-"""The columns of a host that a claim changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,31 +92,19 @@ def choose_missing(connection: Connection, home: Home, row: ApplicationRow, aske
     failed = read_failed(connection, application, [machine.name for machine in machines])
     places = arrange(residents(rows, application, [host.id for host in missing], now, failed), machines, now)
     for host in missing:
-        incarnation = world.new_id()
-        where: dict[str, Any] = {"machine": None, "space": process_space()}
+        incarnation, machine = world.new_id(), places.machines.get(host.id) if machines else None
         if machines and host.id in places.refused:
             chosen.elsewhere.append(f"host {host.id} waits: {places.refused[host.id]}")
             _wait_for_machine(connection, host, str(places.refused[host.id]))
             continue
-        if machines:
-            machine = places.machines[host.id]
+        if machine is not None:
             chosen.elsewhere.append(f"host {host.id} on {machine.name}")
-            where |= {"machine": machine.name, "space": machine.space}
         else:
             tags = read_requirements(host.id, host.requirements).tags
             engine = settings.engine(tags, queries=has_queries(connection, application, host.id))
             start = HostStart(home, application, host.id, incarnation, Path(row.base), engine)
             chosen.here.append(Claim(start, host, read_before_start(connection, application, host.id)))
-        connection.execute(
-            update(h)
-            .where(h.c.application == application, h.c.id == host.id)
-            .values(
-                **columns_before_start("STARTING", incarnation),
-                **where,
-                asked_at=asked_at,
-                launches=host.launches + 1,
-            )
-        )
+        claim_host(connection, host, incarnation, machine, asked_at)
         set_pes_of_host(connection, application, host.id, "STARTING")
     return chosen
 
@@ -133,7 +119,6 @@ def start_claimed(catalog: Catalog, launcher: HostLauncher, claims: Sequence[Cla
             be resolved. Hosts before the failed one stay started; the rows of the failed host and of the hosts after it
             are restored.
     """
-    h = tables.host
     started: list[str] = []
     for number, claim in enumerate(claims):
         start = claim.start
@@ -146,12 +131,12 @@ def start_claimed(catalog: Catalog, launcher: HostLauncher, claims: Sequence[Cla
                 _restore_claimed_rows(catalog, each)
             raise
         with catalog.write() as connection:
-            row = update(h).where(*_is_claimed(start, process.pid))
-            recorded = row.values(pid=process.pid, process_started=process.started)
-            entered: CursorResult[tuple[()]] = connection.execute(recorded)
-            if entered.rowcount:
+            entered = enter_process(
+                connection, start.application, start.host, start.incarnation, process, start.incarnation
+            )
+            if entered:
                 record_processes(connection, start.application, start.host, start.incarnation, [process])
-        if entered.rowcount:
+        if entered:
             started.append(f"host {start.host}, pid {process.pid}")
         else:
             kill(process.pid, process.started)
@@ -160,34 +145,9 @@ def start_claimed(catalog: Catalog, launcher: HostLauncher, claims: Sequence[Cla
 
 def _restore_claimed_rows(catalog: Catalog, claim: Claim) -> None:
     """Restore the columns of a claimed host and its PEs that the claim has changed, unless another process has."""
-    h, start = tables.host, claim.start
-    former = {name: getattr(claim.former, name) for name in _OF_CLAIM}
     with catalog.write() as connection:
-        given: CursorResult[tuple[()]] = connection.execute(update(h).where(*_is_claimed(start)).values(**former))
-        if given.rowcount:
-            restore_before_start(connection, start.application, claim.pes)
-
-
-def _is_claimed(start: HostStart, pid: int = 0) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions for the row of a claimed host that has no process yet, or has reported process `pid`."""
-    h = tables.host
-    mine = (h.c.application == start.application, h.c.id == start.host, h.c.incarnation == start.incarnation)
-    return (*mine, (h.c.pid.is_(None) & (h.c.state == "STARTING")) | (h.c.pid == pid))
-
-
-def columns_before_start(state: HostState, incarnation: str, error: str | None = None) -> dict[str, Any]:
-    """Return the columns of a host that is to be started: nothing of its last process is left in them.
-
-    Args:
-        state: the state of the host, `STARTING` or `WAITING`.
-        incarnation: the new incarnation, which fences off the last process.
-        error: the reason for which the host waits; None if it does not.
-    """
-    return {
-        "state": state, "incarnation": incarnation, "error": error, "launched_at": clock.now(), "pid": None,
-        "process_started": None, "heartbeat_at": None, "start_up": None, "storage_error": None,
-        "storage_failed_at": None,
-    }  # fmt: skip
+        if return_claim(connection, claim.former, claim.start.incarnation):
+            restore_before_start(connection, claim.start.application, claim.pes)
 
 
 def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> None:
@@ -195,12 +155,7 @@ def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> Non
 
     Do nothing if it waits for the same reason already.
     """
-    h = tables.host
     if host.state == "WAITING" and host.error == reason:
         return
-    connection.execute(
-        update(h)
-        .where(h.c.application == host.application, h.c.id == host.id)
-        .values(**columns_before_start("WAITING", world.new_id(), reason), machine=None, space=process_space())
-    )
+    make_host_wait(connection, host, reason)
     set_pes_of_host(connection, host.application, host.id, "WANTED")

@@ -6,6 +6,7 @@ from sqlalchemy import Connection, select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.host_transitions import stop_hosts
 from streams_orchestration.runtime.catalog.pe_transitions import stop_pes
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
 from streams_orchestration.runtime.clocks import clock
@@ -132,14 +133,10 @@ def cancel_application(catalog: Catalog, application: str, timeout: float = STOP
         if is_here(host.space):  # hosts elsewhere end by themselves
             kill(host.pid, host.process_started)
     with catalog.write() as connection:
-        connection.execute(update(h).where(h.c.application == application, h.c.state == "WAITING").values(error=None))
+        stop_hosts(connection, application)
         stop_pes(connection, application)
-        for table in (h, u):
-            connection.execute(
-                update(table)
-                .where(table.c.application == application, table.c.state != "COMPLETED")
-                .values(state="STOPPED")
-            )
+        open_units = (u.c.application == application, u.c.state != "COMPLETED")
+        connection.execute(update(u).where(*open_units).values(state="STOPPED"))
         connection.execute(update(a).where(a.c.name == application, a.c.state != "COMPLETED").values(state="STOPPED"))
     stop_orphans(catalog, application)
     remove_empty(catalog, application)

@@ -13,6 +13,7 @@ from streams_orchestration.compiler.deployment_plan import DeployedPe, Deploymen
 from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.host_transitions import insert_host
 from streams_orchestration.runtime.catalog.pe_transitions import replace_program
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.clocks import clock
@@ -133,14 +134,7 @@ def _insert(connection: Connection, compilation: Compilation, opened: OpenedAppl
     for unit in plan.units:
         insert_unit(connection, application, unit)
     for host in plan.hosts:
-        connection.execute(
-            insert(tables.host).values(
-                application=application,
-                id=host,
-                state="STOPPED",
-                requirements=stored_requirements(plan.requirements_of(host)),
-            )
-        )
+        insert_host(connection, application, host, stored_requirements(plan.requirements_of(host)))
     for pe in plan.pes:
         insert_pe(connection, pe)
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.model.names import nearest
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.host_transitions import fail_host
 from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.catalog.states import ENDED, heard_at
 from streams_orchestration.runtime.clocks import clock
@@ -189,13 +190,5 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
             if is_here(host.space):
                 kill(host.pid, host.process_started)
             elif unwanted:  # the agent of its machine kills it once it is replaced
-                _mark_failed(catalog, host, reason)
-
-
-def _mark_failed(catalog: Catalog, host: HostRow, reason: str) -> None:
-    """Mark a host as failed that cannot be killed from this machine, unless it has ended, waits, or was replaced."""
-    h = tables.host
-    mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)
-    mine = (*mine, h.c.state.in_(("STARTING", "RUNNING")))
-    with catalog.write() as connection:
-        connection.execute(update(h).where(*mine).values(state="FAILED", error=reason))
+                with catalog.write() as connection:
+                    fail_host(connection, host, reason)

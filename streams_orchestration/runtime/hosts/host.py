@@ -18,6 +18,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
 from streams_orchestration.runtime.catalog.place_of_files import check_place
+from streams_orchestration.runtime.catalog.states import HostState
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.engine.port import Engine
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, StreamsRuntimeError
@@ -140,7 +141,7 @@ class Host:
         self.lineage = reporter(self.catalog, application, number)
         self.outage.through(lambda: self._load(row))
 
-    def run(self) -> str:
+    def run(self) -> HostState:
         """Run until the PEs are complete or no longer wanted; return the state to report.
 
         Raises:
@@ -151,7 +152,7 @@ class Host:
         """
         self.outage.through(self._check_storage)
         self.heartbeat.start()
-        StorageWatch(self.home.store, self.presence.report).start()
+        StorageWatch(self.home.store, self.presence.report_storage).start()
         self.start_up.reached("imports", clock.now())
         self._rotate_logs()  # a host that fails soon after its start tidies nothing
         version = self.engine.wait()
@@ -188,7 +189,7 @@ class Host:
                 world.sleep(SETTLE_SECONDS)
                 return
 
-    def _follow(self) -> str:
+    def _follow(self) -> HostState:
         """Run the main loop until the host has to end; return the state to report, `FAILED` if it was terminated.
 
         Raises:
@@ -300,8 +301,7 @@ class Host:
         """Make the queries match the catalog, and note which hosts live, the last commits, and the next deadline.
 
         Returns:
-            True if the state of a unit is about to change, a query has not begun, another plan is deployed, or another
-                host on this machine has died.
+            True if a unit is about to change, a query has not begun, a plan is new, or another host here has died.
         """
         me = {"of": self.application, "host": self.number}
         self.finished = False
@@ -350,7 +350,7 @@ class Host:
             self.start_up.reached("queries", clock.now())
         if self.commits:
             self.start_up.committed(min(self.commits), self.presence.record_family())
-            self.presence.report(start_up=self.start_up.seconds)
+            self.presence.report_start_up(self.start_up.seconds)
             self.started = True
             log.info("start-up took %s", self.start_up)
 

@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
         state = host.run()
         reason = "it received SIGTERM" if state == "FAILED" else None
         outage = Outage(TERMINATION_SECONDS) if host.terminated else host.outage
-        outage.through(functools.partial(host.presence.report, state=state, error=reason))
+        outage.through(functools.partial(host.presence.report_end, state, reason))
         log.info("host %s of %s: %s", start.host, start.application, state)
         engine.stop()
         if state == "COMPLETED":

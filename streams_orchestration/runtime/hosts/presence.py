@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVarTuple
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, select
 
 from streams_orchestration import world
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.host_transitions import (
+    OwnHost,
+    report_beat,
+    report_end,
+    report_end_for_files,
+    report_start_up,
+    report_storage,
+    report_up,
+)
 from streams_orchestration.runtime.catalog.reading import CatalogRow
-from streams_orchestration.runtime.catalog.states import WantedState
-from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.catalog.states import HostState, WantedState
 from streams_orchestration.runtime.errors.errors import (
     CatalogMissingError,
     StreamsRuntimeError,
@@ -21,7 +29,7 @@ from streams_orchestration.runtime.errors.errors import (
     explained,
 )
 from streams_orchestration.runtime.hosts.orphans import record_processes
-from streams_orchestration.runtime.processes.processes import ProcessIdentity, family, process_space, process_started
+from streams_orchestration.runtime.processes.processes import ProcessIdentity, family, process_started
 from streams_orchestration.runtime.storage.store import StoreError
 
 LAUNCH_SECONDS = 30.0
@@ -38,11 +46,7 @@ _WANTED = (
     .join(_h, _h.c.application == _a.c.name)
     .where(_a.c.name == bindparam("of"), _h.c.id == bindparam("host"))
 )
-_life = select(_a.c.life).where(_a.c.name == bindparam("of")).scalar_subquery()
-_MINE = update(_h).where(
-    *(_h.c.application == bindparam("of"), _h.c.id == bindparam("host"), _h.c.incarnation == bindparam("mine")),
-    _life == bindparam("lived"),
-)
+Facts = TypeVarTuple("Facts")
 
 
 class UnwantedHostError(StreamsRuntimeError):
@@ -79,7 +83,8 @@ class Presence:
         self.incarnation = incarnation
         self._catalog = catalog
         self._place = self._catalog.identity()
-        self._life: str | None = None
+        self._me: OwnHost | None = None
+        """None until the catalog has named this incarnation as the host's."""
         self._processes: tuple[ProcessIdentity, ...] = ()
 
     def join(self, patience: float = LAUNCH_SECONDS) -> Wanted:
@@ -94,7 +99,7 @@ class Presence:
         while self._place is not None and self._catalog.identity() == self._place:
             row = self._row()
             if row is not None and row.incarnation == self.incarnation:
-                self._life = row.life
+                self._me = OwnHost(self.application, self.host, self.incarnation, row.life)
                 return row
             if world.monotonic() > until:
                 break
@@ -118,7 +123,7 @@ class Presence:
             row = self._row()
         except CatalogMissingError:
             row = None
-        if row is None or row.life != self._life:
+        if row is None or self._me is None or row.life != self._me.life:
             message = f"{name}: the application was dropped or started over"
             raise UnwantedHostError(message)
         if row.incarnation != self.incarnation:
@@ -136,48 +141,53 @@ class Presence:
         except StreamsRuntimeError:
             return False
 
-    def report(self, **values: Any) -> None:
-        """Write a heartbeat and the values into the host's row.
+    def _report(self, act: Callable[[Connection, OwnHost, *Facts], None], *facts: *Facts) -> None:
+        """Report a fact by a function of `host_transitions`, which also writes a heartbeat.
 
-        Nothing is written if another incarnation owns the row now, or the application or the catalog was replaced.
+        Nothing is written before `join` has returned, if another incarnation owns the row now, or if the application or
+        the catalog was replaced.
 
         Raises:
             CatalogError: the catalog cannot be written.
         """
-        if self._catalog.identity() == self._place:
+        if self._me is not None and self._catalog.identity() == self._place:
             with self._catalog.write() as connection:
-                self._update(connection, values)
+                act(connection, self._me, *facts)
 
     def report_up(self) -> None:
-        """Report that the host runs, and its process: the launcher may have died before it could record that.
-
-        Failed launches before this one no longer count, and a failure that others have recorded meanwhile is over.
-        """
+        """Report that the host runs, and its process: the launcher may have died before it could record that."""
         pid = world.pid()
-        process = {"pid": pid, "process_started": process_started(pid), "space": process_space()}
-        self.report(state="RUNNING", error=None, launches=0, **process)
+        self._report(report_up, pid, process_started(pid))
+
+    def report_start_up(self, seconds: Mapping[str, float]) -> None:
+        """Report the seconds up to the first committed batch, by phase."""
+        self._report(report_start_up, seconds)
+
+    def report_storage(self, error: str | None, since: float | None) -> None:
+        """Report why and since when, in unix seconds, the host does not reach the storage; None if it reaches it."""
+        self._report(report_storage, error, since)
+
+    def report_end(self, state: HostState, error: str | None = None) -> None:
+        """Report the state with which the host ends, and the error if it has failed."""
+        self._report(report_end, state, error)
 
     def report_failure(self, reason: str, error: Exception) -> None:
         """Report that the host ends with an error.
 
         If the host could not use a file, the row says so, and the host is started on another machine if one takes it.
         """
-        values: dict[str, Any] = {"state": "FAILED", "error": reason}
         of_machine = isinstance(error, StoreError | UnusableFilesError)
         if of_machine or (isinstance(error, OSError) and error.filename is not None):
             why = str(error) if of_machine else explained(error)
-            values |= {"storage_error": why, "storage_failed_at": clock.now()}
-        self.report(**values)
+            self._report(report_end_for_files, reason, why)
+        else:
+            self._report(report_end, "FAILED", reason)
 
     def beat(self) -> None:
-        """Write a heartbeat as `report` does, but wake no process that waits for changes of the catalog."""
-        if self._catalog.identity() == self._place:
+        """Write a heartbeat as every report does, but wake no process that waits for changes of the catalog."""
+        if self._me is not None and self._catalog.identity() == self._place:
             with self._catalog.note() as connection:
-                self._update(connection, {})
-
-    def _update(self, connection: Connection, values: Mapping[str, Any]) -> None:
-        mine = {"of": self.application, "host": self.host, "mine": self.incarnation, "lived": self._life}
-        connection.execute(_MINE, {**mine, **values, "heartbeat_at": clock.now()})
+                report_beat(connection, self._me)
 
     def record_family(self) -> tuple[ProcessIdentity, ...]:
         """Record this process and its descendants in the catalog for `stop_orphans`, if they changed; return them."""

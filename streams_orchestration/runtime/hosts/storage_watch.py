@@ -22,10 +22,10 @@ class StorageWatch:
 
     Args:
         store: the application's storage.
-        report: writes values into the host's row.
+        report: writes the error, and the unix time since which it lasts, into the host's row.
     """
 
-    def __init__(self, store: Store, report: Callable[..., None]) -> None:
+    def __init__(self, store: Store, report: Callable[[str | None, float | None], None]) -> None:
         self._store = store
         self._report = report
         self._reported: str | None = ""
@@ -55,7 +55,7 @@ class StorageWatch:
             log.warning("The storage cannot be reached: %s", error)
         if error != self._reported:
             try:
-                self._report(storage_error=error, storage_failed_at=self._since)
+                self._report(error, self._since)
                 self._reported = error
             except StreamsRuntimeError:
                 log.debug("the catalog cannot be reached, either", exc_info=True)

@@ -19,6 +19,7 @@ from streams_orchestration import world
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.catalog.host_transitions import enter_process, fail_host, fail_hosts_of_last_boot
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow, MachineRow
 from streams_orchestration.runtime.clocks import clock
@@ -204,7 +205,7 @@ class Agent:
             world.sleep(POLL_SECONDS)
 
     def _register(self) -> None:
-        m, h, name = tables.machine, tables.host, self._machine.name
+        m, name = tables.machine, self._machine.name
         product = version("streams-orchestration")
         with self._catalog.write() as connection:
             row = MachineRow.one_or_none(connection, select(m).where(m.c.name == name))
@@ -213,9 +214,7 @@ class Agent:
                 _refuse_other(row, now)
                 state = "DRAINING" if row.state == "DRAINING" else state
                 connection.execute(m.delete().where(m.c.name == name))
-                gone = (h.c.machine == name, h.c.space != process_space(), h.c.state.in_(("STARTING", "RUNNING")))
-                reason = f"machine {name} was restarted"
-                connection.execute(update(h).where(*gone, h.c.pid.is_not(None)).values(state="FAILED", error=reason))
+                fail_hosts_of_last_boot(connection, name)
             connection.execute(
                 insert(m).values(
                     name=name, space=process_space(), pid=world.pid(), process_started=process_started(world.pid()),
@@ -262,7 +261,7 @@ class Agent:
             self._report(host, f"it cannot be started on {self._machine.name}: {error!r}; see the agent's log")
 
     def _start(self, host: HostRow) -> None:
-        a, h = tables.application, tables.host
+        a = tables.application
         with self._catalog.read() as connection:
             row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == host.application))
             queries = has_queries(connection, host.application, host.id)
@@ -280,16 +279,10 @@ class Agent:
             log.error("%s", error)
             self._report(host, f"it {error.reason}" if isinstance(error, HostStartError) else str(error))
             return
-        mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)
-        values = {"incarnation": incarnation, "pid": process.pid, "process_started": process.started}
         with self._catalog.write() as connection:
             record_processes(connection, host.application, host.id, incarnation, [process])
-            entered: CursorResult[tuple[()]] = connection.execute(
-                update(h)
-                .where(*mine, h.c.pid.is_(None), h.c.state == "STARTING")
-                .values(**values, space=process_space())
-            )
-        if entered.rowcount == 0:
+            entered = enter_process(connection, host.application, host.id, host.incarnation, process, incarnation)
+        if not entered:
             kill(process.pid, process.started)
             return
         log.info("host %s of %s is started, pid %s", host.id, host.application, process.pid)
@@ -300,12 +293,8 @@ class Agent:
 
     def _report(self, host: HostRow, error: str) -> None:
         """Record that and why a host has failed, unless the host has recorded its end itself or was replaced."""
-        h = tables.host
-        mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)
         with self._catalog.write() as connection:
-            connection.execute(
-                update(h).where(*mine, h.c.state.in_(("STARTING", "RUNNING"))).values(state="FAILED", error=error)
-            )
+            fail_host(connection, host, error)
 
     def _tidy(self) -> None:
         """Kill orphans on this machine, which `stop_orphans` logs, and drop old requests for logs."""

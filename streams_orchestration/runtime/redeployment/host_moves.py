@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from streams_orchestration import world
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.host_transitions import claim_host
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.deployment.claims import columns_before_start
 from streams_orchestration.runtime.errors.errors import MachineError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.machines.placing import arrange, residents
@@ -167,17 +167,8 @@ def _place(
     connection: Connection, application: str, places: Mapping[int, MachineRow], units: Collection[str]
 ) -> list[Moved]:
     h = tables.host
-    for host, machine in places.items():
-        connection.execute(
-            update(h)
-            .where(h.c.application == application, h.c.id == host)
-            .values(
-                **columns_before_start("STARTING", world.new_id()),
-                machine=machine.name,
-                space=machine.space,
-                asked_at=None,
-                launches=h.c.launches + 1,
-            )
-        )
+    rows = HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_(places)))
+    for row in rows:
+        claim_host(connection, row, world.new_id(), places[row.id])
     begin_again(connection, application, units)
     return [Moved(application, host, machine.name) for host, machine in places.items()]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select
 
 from streams_orchestration.compiler.deployment_plan import HostRequirements
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.host_transitions import delete_hosts, insert_host, set_requirements
 from streams_orchestration.runtime.catalog.rows import KEPT_BY_COMMIT, PeRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.programs.batches import StoredState
@@ -76,10 +77,9 @@ def place_hosts(connection: Connection, application: str, hosts: Mapping[int, Ho
     """
     h = tables.host
     there = set(connection.scalars(select(h.c.id).where(h.c.application == application)))
-    for host in sorted(set(hosts) - there):
-        values = {"state": "STOPPED", "launched_at": clock.now()}
-        connection.execute(insert(h).values(application=application, id=host, **values))
-    for host, required in hosts.items():
-        mine = (h.c.application == application, h.c.id == host)
-        connection.execute(update(h).where(*mine).values(requirements=stored_requirements(required)))
-    connection.execute(delete(h).where(h.c.application == application, h.c.id.in_(there - set(hosts))))
+    for host, required in sorted(hosts.items()):
+        if host in there:
+            set_requirements(connection, application, host, stored_requirements(required))
+        else:
+            insert_host(connection, application, host, stored_requirements(required), clock.now())
+    delete_hosts(connection, application, there - set(hosts))

@@ -19,6 +19,7 @@ from sqlalchemy import ColumnElement, Connection, Table, select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.host_transitions import set_times
 from streams_orchestration.runtime.catalog.rows import HostRow, TrialRow, UnitRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, HOLD_SECONDS
@@ -72,7 +73,8 @@ def adjust_future_times(catalog: Catalog, application: str) -> None:
         for unit in UnitRow.all(connection, select(u).where(u.c.application == application)):
             _write(connection, u, (u.c.application == application, u.c.name == unit.name), unit_changes(unit, now))
         for host in HostRow.all(connection, select(h).where(h.c.application == application)):
-            _write(connection, h, (h.c.application == application, h.c.id == host.id), host_changes(host, now))
+            if times := host_changes(host, now):
+                set_times(connection, host, times)
         for trial in TrialRow.all(connection, select(t).where(t.c.application == application)):
             _write(connection, t, (t.c.application == application,), _changes(trial, {"until": now + trial.within}))
         end = now + HOLD_SECONDS

@@ -61,7 +61,7 @@ def test_the_storage_is_looked_at_again_after_an_unexpected_error(monkeypatch: p
         reach = reached = Reached()
 
     monkeypatch.setattr(storage_watch, "STORAGE_CHECK_SECONDS", 0.0)
-    StorageWatch(Storage(), lambda **_: None).start()  # type: ignore[arg-type]
+    StorageWatch(Storage(), lambda *_: None).start()  # type: ignore[arg-type]
     assert Storage.reached.is_reached()
 
 

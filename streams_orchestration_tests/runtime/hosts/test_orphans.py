@@ -360,9 +360,9 @@ def test_a_host_sees_that_nobody_wants_it(home: Home, case: str):
 @pytest.mark.parametrize("happen", [started_anew, replaced])
 def test_reports_of_an_unwanted_host_are_not_written(home: Home, happen: Callable[[Home], None]):
     here = joined(home)
-    here.report(state="RUNNING")
+    here.report_up()
     happen(home)
-    here.report(state="FAILED", error="late")
+    here.report_end("FAILED", "late")
     with Catalog(home).read() as connection:
         assert connection.scalars(select(tables.host.c.state)).one() == "RUNNING"
 

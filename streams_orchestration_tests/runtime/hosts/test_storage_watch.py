@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,10 +27,10 @@ class Reports:
         self.all: list[tuple[str | None, float | None]] = []
         self.away = False
 
-    def __call__(self, storage_error: str | None, storage_failed_at: float | None) -> None:
+    def __call__(self, error: str | None, since: float | None) -> None:
         if self.away:
             raise CatalogLostError(*AWAY)
-        self.all.append((storage_error, storage_failed_at))
+        self.all.append((error, since))
 
 
 def remote(tmp_path: Path, place: str, options: str) -> Store:
@@ -99,7 +98,7 @@ def test_a_report_is_repeated_if_the_catalog_was_away(tmp_path: Path):
 
 
 def test_a_reachable_store_is(s3: S3, tmp_path: Path):
-    reports: list[dict[str, Any]] = []
+    reports = Reports()
     store = remote(tmp_path, f"s3://{BUCKET}/p", options_of(s3))
-    StorageWatch(store, lambda **values: reports.append(values)).check_storage()
-    assert reports == [{"storage_error": None, "storage_failed_at": None}]
+    StorageWatch(store, reports).check_storage()
+    assert reports.all == [(None, None)]
