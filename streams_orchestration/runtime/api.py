@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS, SETTLE_SECONDS
     from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
     from streams_orchestration.runtime.catalog.states import ENDED
+    from streams_orchestration.runtime.catalog.unit_columns import ResetDurations
     from streams_orchestration.runtime.catalog.upgrading import upgrade_catalog, upgrade_older_catalog
     from streams_orchestration.runtime.catalog.versions import find_product_revision, is_upgradable_revision
     from streams_orchestration.runtime.clocks.clock import now
@@ -161,7 +162,6 @@ if TYPE_CHECKING:
         read_units,
     )
     from streams_orchestration.runtime.units.recoveries import Recovery, find_recoveries
-    from streams_orchestration.runtime.units.region_record import ResetDurations
     from streams_orchestration.runtime.units.reset_decisions import (
         SENSOR_GRACE_SECONDS,
         KnownFailure,

@@ -13,10 +13,10 @@ from streams_orchestration.cli.following import (
     ResetsExhaustedError,
 )
 from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS, SETTLE_SECONDS
+from streams_orchestration.runtime.catalog.unit_columns import Tries
 from streams_orchestration.runtime.errors.errors import CatalogLostError, HostLaunchError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
-from streams_orchestration.runtime.units.region_record import Tries
 from streams_orchestration.runtime.units.reset_decisions import RETRIES, SENSOR_GRACE_SECONDS
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 

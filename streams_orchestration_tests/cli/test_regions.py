@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from streams_orchestration.cli.regions import region_lines
-from streams_orchestration.runtime.units.region_record import ResetDurations
+from streams_orchestration.runtime.catalog.unit_columns import ResetDurations
 from streams_orchestration.runtime.units.unit_status import UnitEvent
 from streams_orchestration_tests.cli.made_up import NOW, status, unit
 

@@ -12,7 +12,7 @@ from streams_orchestration.orchestration.unit_events import (
     PLOTTED_REGIONS,
     unit_metadata,
 )
-from streams_orchestration.runtime.units.region_record import ResetDurations
+from streams_orchestration.runtime.catalog.unit_columns import ResetDurations
 from streams_orchestration.runtime.units.unit_status import UnitEvent
 from streams_orchestration_tests.orchestration.statuses import NOW, running
 

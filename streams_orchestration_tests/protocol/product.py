@@ -304,7 +304,7 @@ def state_of_model(protocol: Protocol, world: World) -> dict[str, Any]:
 
 
 def _spent(row: UnitRow) -> list[tuple[str, int]]:
-    return sorted((kind, number) for kind, number, *_ in row.tries or ())
+    return sorted((each.kind, each.number) for each in row.tries)
 
 
 def _position(stored: dict[str, Any]) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import NoneType
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
@@ -20,6 +21,13 @@ from streams_orchestration.runtime.catalog.states import (
     UnitState,
     WantedState,
     visible_epoch,
+)
+from streams_orchestration.runtime.catalog.unit_columns import (
+    DurationsColumn,
+    Moment,
+    ResetDurations,
+    Tries,
+    TriesColumn,
 )
 
 
@@ -148,7 +156,7 @@ class UnitRow(CatalogRow):
     restart_limit: Annotated[float, Default(DEFAULT_RESTART.limit)]  # seconds without a new epoch
     kind: Annotated[LongText, Default("")]  # kind of the cause; resets are counted for each kind
     give_up_at: float | None  # time limit for a cause outside of the application
-    tries: list[Any] | None  # for each kind of cause, the fields of `Tries`
+    tries: Annotated[tuple[Tries, ...], TriesColumn(), NoneType]  # resets for each kind of cause
     state: Annotated[UnitState, Default("STARTED")]
     dirty: Flag  # its first start failed, which only a reset mends
     since: Annotated[float, Default(0.0)]  # time at which it entered its state
@@ -158,9 +166,9 @@ class UnitRow(CatalogRow):
     began_at: Annotated[float, Default(0.0)]  # time at which the current drain or reset began
     cause: Cause
     asked: Annotated[int, Default(0)]  # the generation whose reset was taken up
-    outage: dict[str, float] | None  # event of the last outage -> its unix time
-    drains: list[Any] | None  # sequence id and time of the last drain, seconds of the last ten
-    resets: list[Any] | None  # the same for resets
+    outage: dict[Moment, float] | None  # moments of the last outage, so far, in unix seconds
+    drains: Annotated[ResetDurations, DurationsColumn(), NoneType]
+    resets: Annotated[ResetDurations, DurationsColumn(), NoneType]
     reset_count: Annotated[int, Default(0)]
     restarts: Annotated[int, Default(0)]  # resets of an autonomous PE, one soon after the other
     completed_at: float | None

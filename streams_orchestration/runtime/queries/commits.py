@@ -15,6 +15,7 @@ from streams_orchestration.runtime.catalog.pe_transitions import advance_pe
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import KEPT_BY_COMMIT, UnitRow
 from streams_orchestration.runtime.catalog.states import PeState, UnitState
+from streams_orchestration.runtime.catalog.unit_columns import Moment
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import StaleGenerationError, StreamsRuntimeError, explained
 from streams_orchestration.runtime.errors.invariants import promise
@@ -60,7 +61,7 @@ class _PeBeforeCommit(CatalogRow):
     generation: int
     region: int | None
     unit_state: UnitState
-    outage: dict[str, float] | None
+    outage: dict[Moment, float] | None
     current_epoch: int
     final_epoch: int | None
     unclosed: int

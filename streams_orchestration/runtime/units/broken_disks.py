@@ -13,7 +13,6 @@ from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.units.region_record import FilesKind
-from streams_orchestration.runtime.units.unit_store import tries_of
 
 MOVE_AFTER = 3
 """Resets after which a host leaves a machine whose files it cannot use."""
@@ -44,8 +43,8 @@ def read_failed(connection: Connection, application: str, machines: Iterable[str
     failed = defaultdict[int, Counter[str]](Counter)
     for host in {host for members in hosts.values() for host in members}:
         failed[host] = Counter(dict.fromkeys(names, 0))
-    for unit, stored in connection.execute(select(u.c.name, u.c.tries).where(u.c.application == application)):
-        for tries in tries_of(stored):
+    for unit, counts in connection.execute(select(u.c.name, u.c.tries).where(u.c.application == application)):
+        for tries in counts:
             kind = FilesKind.parse(tries.kind) if tries.lately else None
             if kind is not None and kind.host in hosts[unit] and kind.machine in names:
                 failed[kind.host][kind.machine] += tries.number

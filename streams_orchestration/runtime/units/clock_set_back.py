@@ -23,7 +23,6 @@ from streams_orchestration.runtime.catalog.host_transitions import set_times
 from streams_orchestration.runtime.catalog.rows import HostRow, TrialRow, UnitRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, HOLD_SECONDS
-from streams_orchestration.runtime.units.unit_store import tries_of
 
 
 def latest(time: float, limit: float) -> float:
@@ -45,10 +44,9 @@ def unit_changes(unit: UnitRow, now: float) -> dict[str, Any]:
         "held_until": now + HOLD_SECONDS,
         "give_up_at": now + unit.restart_limit,
     }
-    tries = tries_of(unit.tries)
-    earlier = tuple(each._replace(since=latest(each.since, now)) for each in tries)
+    earlier = tuple(each._replace(since=latest(each.since, now)) for each in unit.tries)
     outage = {name: latest(time, now) for name, time in (unit.outage or {}).items()} or None
-    moved: dict[str, Any] = {"tries": [list(each) for each in earlier]} if earlier != tries else {}
+    moved: dict[str, Any] = {"tries": earlier} if earlier != unit.tries else {}
     moved |= {"outage": outage} if outage != (unit.outage or None) else {}
     return _changes(unit, limits) | moved
 

@@ -15,6 +15,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.pe_transitions import begin_pes_again
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import ENDED
+from streams_orchestration.runtime.catalog.unit_columns import Moment
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.errors.invariants import promise
@@ -147,7 +148,7 @@ def advance_unit(
 
 def _begin_outage(
     connection: Connection, unit: UnitRow, record: RegionRecord, health: Health | None, now: float
-) -> dict[str, float]:
+) -> dict[Moment, float]:
     """Log that a unit has become unhealthy, and return the times of its outage.
 
     It has failed at the last sign of life in its health, or now if its health shows no failure or was not read.
@@ -160,7 +161,7 @@ def _begin_outage(
     return {"failed": failed, "detected": now}
 
 
-def _reset_in_outage(outage: dict[str, float], now: float) -> dict[str, float]:
+def _reset_in_outage(outage: dict[Moment, float], now: float) -> dict[Moment, float]:
     """Return the times of an outage in which a reset begins now.
 
     If there is no outage, or the last one had a reset already, a new outage begins now.
@@ -237,7 +238,7 @@ def _begin(connection: Connection, unit: UnitRow, facts: Facts, event: BegunAgai
 
 
 def note_commit(
-    connection: Connection, application: str, unit: str, outage: dict[str, float] | None, now: float
+    connection: Connection, application: str, unit: str, outage: dict[Moment, float] | None, now: float
 ) -> None:
     """Record and log the time of the first commit after a reset; do nothing for any other commit.
 

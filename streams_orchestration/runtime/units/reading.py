@@ -29,7 +29,6 @@ from streams_orchestration.runtime.units.host_requirements import misplaced
 from streams_orchestration.runtime.units.repeated_failures import times_of_failure
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_status import UnitEvent, UnitStatus
-from streams_orchestration.runtime.units.unit_store import times_of, tries_of
 
 FULL_BYTES = 4 * 1024 * 1024
 """The free bytes below which a disk counts as full."""
@@ -196,13 +195,13 @@ def _unit_status(unit: UnitRow, pes: Sequence[PeStatus], events: Sequence[UnitEv
         deadline=unit.deadline,
         resets=unit.reset_count,
         restarts=unit.restarts,
-        drain_times=times_of(unit.drains),
-        reset_times=times_of(unit.resets),
+        drain_times=unit.drains,
+        reset_times=unit.resets,
         outage=unit.outage,
         events=tuple(events),
         kind=unit.kind,
         give_up_at=unit.give_up_at,
-        tries=tries_of(unit.tries),
+        tries=unit.tries,
         restart_pause=unit.restart_pause,
         shown_epoch=unit.shown_epoch,
     )  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from streams_orchestration.runtime.catalog.states import EventKind
+from streams_orchestration.runtime.catalog.unit_columns import Moment
 from streams_orchestration.runtime.units.unit_status import PHASES, UnitEvent, phases_of
 
 
@@ -12,7 +14,7 @@ from streams_orchestration.runtime.units.unit_status import PHASES, UnitEvent, p
 class Recovery:
     """One failure, or one requested reset, and its outcome."""
 
-    at: dict[str, float]
+    at: dict[Moment, float]
     """Moment -> its unix seconds, for those reached so far: failed, detected, asked, began, done, committed."""
     cause: str | None = None
     """The cause in words; None if it is not known."""
@@ -40,7 +42,12 @@ class Recovery:
         return phases_of(self.at)
 
 
-MOMENTS = {"taken up": "asked", "reset began": "began", "reset done": "done", "first commit": "committed"}
+MOMENTS: dict[EventKind, Moment] = {
+    "taken up": "asked",
+    "reset began": "began",
+    "reset done": "done",
+    "first commit": "committed",
+}
 """Kind of an event -> the moment that it marks."""
 
 
@@ -56,7 +63,7 @@ def find_recoveries(events: Iterable[UnitEvent]) -> tuple[Recovery, ...]:
     found: list[Recovery] = []
     for event in events:
         if event.kind == "unhealthy":
-            at = {"failed": event.at - (event.seconds or 0.0), "detected": event.at}
+            at: dict[Moment, float] = {"failed": event.at - (event.seconds or 0.0), "detected": event.at}
             found.append(Recovery(at, event.cause, event.epoch))
         elif event.kind == "attempts used up":
             if found:

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, RestartPolicy
 from streams_orchestration.runtime.catalog.states import RegionState, Timer
+from streams_orchestration.runtime.catalog.unit_columns import ResetDurations, Tries
 
-AVERAGED = 10
-"""The number of drains or resets over which averages are taken (B34)."""
 LATELY_SECONDS = 600.0
 """The least seconds from the first reset after which a checkpoint ends the count of recent resets."""
 _FILES_KIND = re.compile(r"files: (?P<ends>end of )?host (?P<host>\d+) on (?P<machine>.+)", re.DOTALL)
@@ -34,27 +33,6 @@ class RegionSettings:
     """The value of `maxConsecutiveResetAttempts`."""
     restart: RestartPolicy = DEFAULT_RESTART
     """The pauses and the time limit of resets for a cause outside of the application."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResetDurations:
-    """The durations of the last drains or resets (B34)."""
-
-    sequence: int = -1
-    """Sequence id of the last completed drain or reset; -1 before the first."""
-    at: float | None = None
-    """The time when the last drain or reset was complete, in unix seconds; None before the first one."""
-    seconds: tuple[float, ...] = ()
-    """The durations of the last drains or resets in seconds, at most ten, the newest last."""
-
-    @property
-    def average(self) -> float | None:
-        """The average of `seconds`; None before the first drain or reset."""
-        return sum(self.seconds) / len(self.seconds) if self.seconds else None
-
-    def add(self, sequence: int, at: float, seconds: float) -> ResetDurations:
-        """Return the times with one more measurement; durations before the last `AVERAGED` are dropped."""
-        return ResetDurations(sequence, at, (*self.seconds, seconds)[-AVERAGED:])
 
 
 class FilesKind(NamedTuple):
@@ -81,17 +59,6 @@ class FilesKind(NamedTuple):
 
     def __str__(self) -> str:
         return f"files: {'end of ' if self.ends else ''}host {self.host} on {self.machine}"
-
-
-class Tries(NamedTuple):
-    """The resets for causes of one kind since the last complete checkpoint."""
-
-    kind: str
-    number: int
-    since: float
-    """The time of the first of these resets, in unix seconds."""
-    lately: bool = False
-    """True for the count of recent resets for a `FilesKind`, which checkpoints keep for a while."""
 
 
 def is_used_up(attempts: int, max_attempts: int, give_up_at: float | None, at: float) -> bool:

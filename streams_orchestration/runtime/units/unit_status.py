@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import get_args
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
@@ -15,8 +16,8 @@ from streams_orchestration.runtime.catalog.states import (
     visible_epoch,
     waits_for_reset,
 )
+from streams_orchestration.runtime.catalog.unit_columns import Moment, ResetDurations, Tries
 from streams_orchestration.runtime.units.region_events import REQUESTED
-from streams_orchestration.runtime.units.region_record import ResetDurations, Tries
 
 LOST_REMEDY = "Restore it from a copy, or start over with --fresh"
 """The remedy for a missing file that the last cut of a unit needs."""
@@ -24,7 +25,7 @@ LOST_REMEDY = "Restore it from a copy, or start over with --fresh"
 STABLE_SECONDS, UNSTABLE_RESETS = 600.0, 3
 """A unit is unstable after this many resets for failures (second) within this many seconds (first)."""
 
-PHASES = ("failed", "detected", "asked", "began", "done", "committed")
+PHASES: tuple[Moment, ...] = get_args(Moment)
 """The moments of an outage, in their order."""
 _PHASE_NAMES = {
     "detected": "detect",
@@ -63,7 +64,7 @@ class Cut:
     """The seconds from the trigger, or from the end of the sources, to the completion; 0 where a new plan begins."""
 
 
-def phases_of(moments: Mapping[str, float]) -> dict[str, float]:
+def phases_of(moments: Mapping[Moment, float]) -> dict[str, float]:
     """Return the seconds of each phase of a reset: detect, decide, hosts, restart, first commit.
 
     The phase `hosts` lasts until all hosts are present, and includes the roll back at its end. Phases whose end was not
@@ -127,7 +128,7 @@ class UnitStatus:
     """The number of resets of a PE outside of regions that followed one another closely."""
     drain_times: ResetDurations = field(default_factory=ResetDurations)
     reset_times: ResetDurations = field(default_factory=ResetDurations)
-    outage: dict[str, float] | None = None
+    outage: dict[Moment, float] | None = None
     """Moment of the last outage -> its unix seconds, as in `PHASES`; None if there was none."""
     events: tuple[UnitEvent, ...] = ()
     """The events, the oldest first."""

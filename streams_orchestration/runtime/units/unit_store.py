@@ -10,7 +10,7 @@ from streams_orchestration.compiler.stage_results import RestartPolicy
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import EventKind, RegionState
-from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings, ResetDurations, Tries
+from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
 from streams_orchestration.runtime.units.unit_facts import Facts
 
 TRIAL_PERIOD = 0.5
@@ -71,9 +71,9 @@ def record_of(unit: UnitRow) -> RegionRecord:
         cause=unit.cause,
         kind=unit.kind,
         give_up_at=unit.give_up_at,
-        tries=tries_of(unit.tries),
-        drains=_times(unit.drains),
-        resets=_times(unit.resets),
+        tries=unit.tries,
+        drains=unit.drains,
+        resets=unit.resets,
     )
 
 
@@ -109,9 +109,9 @@ def columns_of(record: RegionRecord) -> dict[str, Any]:
         "cause": record.cause,
         "kind": record.kind,
         "give_up_at": record.give_up_at,
-        "tries": list(record.tries) or None,
-        "drains": [record.drains.sequence, record.drains.at, list(record.drains.seconds)],
-        "resets": [record.resets.sequence, record.resets.at, list(record.resets.seconds)],
+        "tries": record.tries,
+        "drains": record.drains,
+        "resets": record.resets,
     }
 
 
@@ -141,20 +141,3 @@ def log_event(
     connection.execute(_LOG, values)
     if number > KEPT_EVENTS:
         connection.execute(_FORGET, this | {"oldest": number - KEPT_EVENTS})
-
-
-def tries_of(stored: Any) -> tuple[Tries, ...]:
-    """Decode the column `tries` of a unit: the resets for each kind of cause, see `RegionRecord.tries`."""
-    return tuple(Tries(*each) for each in stored or ())
-
-
-def times_of(stored: Any) -> ResetDurations:
-    """Decode a column of a unit with the times of its drains or of its resets; None means that there were none."""
-    return _times(stored)
-
-
-def _times(stored: Any) -> ResetDurations:
-    if stored is None:
-        return ResetDurations()
-    sequence, at, seconds = stored
-    return ResetDurations(sequence, at, tuple(seconds))

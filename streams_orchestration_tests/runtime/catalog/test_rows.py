@@ -20,6 +20,7 @@ from sqlalchemy import (
     Text,
     insert,
     select,
+    update,
 )
 
 from streams_orchestration.runtime.catalog import columns, rows, sink_rows, tables
@@ -35,6 +36,7 @@ from streams_orchestration.runtime.catalog.columns import (
 )
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
+from streams_orchestration.runtime.catalog.unit_columns import ResetDurations, Tries
 from streams_orchestration.runtime.storage.home import Home
 
 Colour = Literal["RED", "GREEN"]
@@ -128,3 +130,20 @@ def test_a_query_for_one_row_may_find_none(tmp_path: Path):
         )  # fmt: skip
         assert rows.HostRow.one_or_none(connection, select(h)) == expected
         assert rows.HostRow.one(connection, select(h)) == expected
+
+
+def test_the_resets_and_durations_of_a_unit_are_read_as_they_were_written(tmp_path: Path):
+    catalog, u = create_catalog(Home(tmp_path / "home").prepare()), tables.unit
+    plain = {"application": "app", "drain_timeout": 1.0, "reset_timeout": 1.0, "max_attempts": 5}
+    tries = (Tries("a", 2, 1.0), Tries("files: host 0 on north", 1, 2.0, lately=True))
+    kept = {"tries": tries, "drains": ResetDurations(3, 4.0, (0.5, 0.25))}
+    with catalog.write() as connection:
+        for name, values in (("fresh", {}), ("written", kept), ("emptied", kept)):
+            connection.execute(insert(u).values(**plain, configured_attempts=5, name=name, **values))
+        connection.execute(update(u).where(u.c.name == "emptied").values(tries=None, drains=None))
+        units = {row.name: row for row in rows.UnitRow.all(connection, select(u))}
+    assert {name: (unit.tries, unit.drains, unit.resets) for name, unit in units.items()} == {
+        "fresh": ((), ResetDurations(), ResetDurations()),
+        "written": (tries, kept["drains"], ResetDurations()),
+        "emptied": ((), ResetDurations(), ResetDurations()),
+    }

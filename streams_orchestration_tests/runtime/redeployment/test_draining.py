@@ -12,6 +12,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.unit_columns import Tries
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.redeployment import draining
 from streams_orchestration.runtime.redeployment.state_migration import Carried, Carrier
@@ -148,7 +149,7 @@ def test_a_unit_that_is_taken_back_has_no_cause_but_still_counts_its_resets(tmp_
     u, name = tables.unit, local.programs[0].unit
     local.step(local.programs[0])
     given_up = {"state": "MAXIMUM_RESET_ATTEMPTS_REACHED", "since": 1.0, "cause": "no answer", "kind": "service"}
-    counted = {"attempts": 5, "max_attempts": 5, "tries": [["service", 5, 1.0, False]]}
+    counted = {"attempts": 5, "max_attempts": 5, "tries": (Tries("service", 5, 1.0),)}
     with local.catalog.write() as connection:
         of_unit = update(u).where(u.c.name == name)
         connection.execute(

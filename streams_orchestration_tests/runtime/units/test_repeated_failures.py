@@ -15,6 +15,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.unit_columns import Tries
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
 from streams_orchestration.runtime.hosts.host import Host
@@ -23,7 +24,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import kind_of_disk
 from streams_orchestration.runtime.units.failures import BACK_OFF, UnitFailure, find_failures
 from streams_orchestration.runtime.units.reading import read_units
-from streams_orchestration.runtime.units.region_record import RegionRecord, Tries
+from streams_orchestration.runtime.units.region_record import RegionRecord
 from streams_orchestration.runtime.units.repeated_failures import (
     FAILURE_WINDOW_SECONDS,
     count_repeated_failure,
