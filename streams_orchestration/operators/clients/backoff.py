@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.operators.contract.context import OperatorContext
 from streams_orchestration.operators.contract.metrics import Gauge
 from streams_orchestration.operators.errors.errors import DataError, OutsideError, RefusedError
+from streams_orchestration.pauses import Pauses
 
 Result = TypeVar("Result")
 PAUSES = Pauses(first=0.5, longest=30.0)

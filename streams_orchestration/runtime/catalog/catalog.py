@@ -13,8 +13,8 @@ from sqlalchemy.exc import DBAPIError
 
 from streams_orchestration import world
 from streams_orchestration.compiler.brief import short_list
-from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.operators.storage.durable_files import write_whole
+from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database_of
 from streams_orchestration.runtime.catalog.changes import Changes, open_file_listener
 from streams_orchestration.runtime.catalog.database import Mode, reason_of

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from streams_orchestration import world
-from streams_orchestration.operators.clients.pauses import Pauses
+from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
 
 Result = TypeVar("Result")

@@ -14,8 +14,8 @@ from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from streams_orchestration import world
-from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.operators.storage.durable_files import NO_LINKS, sync_contents, sync_names
+from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.catalog.changes import CommitListener, notify, open_file_listener
 from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
 from streams_orchestration.runtime.errors.errors import (

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from streams_orchestration import world
-from streams_orchestration.operators.clients.pauses import Pauses
+from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.hosts.unusable_files import WAITS
 from streams_orchestration.runtime.storage.broken_disks import FileFailure
 

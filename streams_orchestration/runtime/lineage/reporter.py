@@ -11,8 +11,8 @@ from sqlalchemy import delete, insert, select, update
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.operators.implementations.implementation import import_operator
+from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, LineageRunRow

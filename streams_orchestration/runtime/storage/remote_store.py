@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from streams_orchestration import world
-from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.operators.storage.durable_files import write_whole
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import (
@@ -20,6 +19,7 @@ from streams_orchestration.operators.storage.port import (
     StorageRefusedError,
 )
 from streams_orchestration.operators.storage.storages import storage_of
+from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.storage.store import HERE, Store, StoreError
 
 if TYPE_CHECKING:

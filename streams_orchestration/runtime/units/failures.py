@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streams_orchestration.compiler.brief import plural
-from streams_orchestration.operators.clients.pauses import Pauses
+from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import ENDED, PeState, waits_for_reset

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.standard.systems import mqtt_source, nats_source, redis_source
+from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.hosts import receivers
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.brokers import BROKERS, PASSWORD, Broker, Mosquitto

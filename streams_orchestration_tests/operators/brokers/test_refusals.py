@@ -16,12 +16,12 @@ from nats.js import errors as jetstream_errors
 from redis import exceptions as redis_errors
 from redis._parsers.base import BaseParser
 
-from streams_orchestration.operators.clients.pauses import Pauses
 from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.standard.systems.mqtt_source import MQTTSource
 from streams_orchestration.operators.standard.systems.nats_source import NATSSource
 from streams_orchestration.operators.standard.systems.redis_source import RedisSource
+from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.hosts import receivers
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.receiving import receiving, reported

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from streams_orchestration.operators.clients.pauses import Pauses
+from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.hosts import receivers
 
 

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.operators.clients.pauses import Pauses
+from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.catalog import outage, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.cli.starting import locked_start
-from streams_orchestration.operators.clients.pauses import Pauses
+from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.hosts import host as hosts
 from streams_orchestration.runtime.hosts.heartbeat import Heartbeat

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event, func, select
 
-from streams_orchestration.operators.clients.pauses import Pauses
+from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.queries import planner
