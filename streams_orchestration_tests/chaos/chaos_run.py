@@ -22,7 +22,7 @@ from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.deployment import FIRST_PLAN
 from streams_orchestration.runtime.engine.spark.engine import ARCHIVE_SECONDS
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
-from streams_orchestration.runtime.hosts.pes import deployed_pes
+from streams_orchestration.runtime.programs.deployed_pes import deployed_pes
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration_tests.chaos.faults import COUNTERPART, EVERYTHING, NEEDS, STORAGE, Scene

@@ -13,9 +13,9 @@ from typing import Any
 import yaml
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.machines.register import read_machines
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.programs.deployed_pes import deployed_pes
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.healers import ByHand
 from streams_orchestration_tests.chaos.shapes import Shape

@@ -21,10 +21,10 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.errors.errors import StorageSettingError
-from streams_orchestration.runtime.hosts.pes import PlacedPe
 from streams_orchestration.runtime.hosts.segments_here import GarbageHere, streams_here
 from streams_orchestration.runtime.observing.compilations import read_compilation_if_readable
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.programs.deployed_pes import PlacedPe
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
 from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage import remote_store

@@ -27,8 +27,8 @@ from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import invariants
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.errors.operator_errors import OperatorError
-from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.observing.status_summaries import observe_status, read_summaries
+from streams_orchestration.runtime.programs.deployed_pes import deployed_pes
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.failures import LAUNCHES, find_failures

@@ -31,10 +31,11 @@ from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes
-from streams_orchestration.runtime.hosts.pes import has_queries, require_references
+from streams_orchestration.runtime.hosts.references import require_references
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.processes.processes import kill
+from streams_orchestration.runtime.programs.deployed_pes import has_queries
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import read_failed

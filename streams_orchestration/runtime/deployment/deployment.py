@@ -21,8 +21,8 @@ from streams_orchestration.runtime.deployment.dropping import drop_application, 
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import add_query_columns
 from streams_orchestration.runtime.deployment.run_kinds import begin_run, reopen
-from streams_orchestration.runtime.hosts.pes import read_program
 from streams_orchestration.runtime.programs.batches import Position
+from streams_orchestration.runtime.programs.deployed_pes import read_program
 from streams_orchestration.runtime.programs.spread import spread
 from streams_orchestration.runtime.programs.stored_compilation import (
     base_directory,

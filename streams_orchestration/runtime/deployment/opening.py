@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind, require_ends
 from streams_orchestration.runtime.errors.errors import NotDeployableError
-from streams_orchestration.runtime.hosts.pes import unresolved_references
+from streams_orchestration.runtime.hosts.references import unresolved_references
 from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.home import Home

@@ -41,7 +41,7 @@ from streams_orchestration.runtime.deployment.dropping import (
     remove_published,
 )
 from streams_orchestration.runtime.errors.errors import NotDeployableError, OtherVersionError, StreamsRuntimeError
-from streams_orchestration.runtime.hosts.pes import deployed_pes
+from streams_orchestration.runtime.programs.deployed_pes import deployed_pes
 from streams_orchestration.runtime.sinks.completing import pending_directories
 from streams_orchestration.runtime.storage.home import Home, data_of
 from streams_orchestration.runtime.units.reading import application_row, open_catalog, units_status

@@ -18,7 +18,7 @@ from streams_orchestration.runtime.catalog.pe_transitions import reopen_pe
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, StoredPosition, UnitRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import NotDeployableError
-from streams_orchestration.runtime.hosts.pes import deployed_pes, read_program
+from streams_orchestration.runtime.programs.deployed_pes import deployed_pes, read_program
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, open_catalog

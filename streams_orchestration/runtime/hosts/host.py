@@ -25,7 +25,6 @@ from streams_orchestration.runtime.errors.errors import CatalogUnavailableError,
 from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.hosts.heartbeat import Heartbeat
 from streams_orchestration.runtime.hosts.last_sweep import LastSweep
-from streams_orchestration.runtime.hosts.pes import deployed_pes, units_on, units_timed_by
 from streams_orchestration.runtime.hosts.presence import Presence, Wanted
 from streams_orchestration.runtime.hosts.queries import Queries
 from streams_orchestration.runtime.hosts.receivers import Receivers
@@ -36,6 +35,7 @@ from streams_orchestration.runtime.hosts.unusable_files import require_usable_fi
 from streams_orchestration.runtime.lineage.reporter import reporter
 from streams_orchestration.runtime.logs.log_rotation import rotate_log
 from streams_orchestration.runtime.processes.processes import MACHINE, is_alive, is_here
+from streams_orchestration.runtime.programs.deployed_pes import deployed_pes, units_on, units_timed_by
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.sinks.completing import clear_after_publishers, complete, flush_removals
 from streams_orchestration.runtime.sinks.delivering import make_deliverers

@@ -15,10 +15,10 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.pe_transitions import kind_of_pe, report_failure, report_running
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
-from streams_orchestration.runtime.hosts.pes import PlacedPe, units_on
 from streams_orchestration.runtime.hosts.planner_notifier import PlannerNotifier
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.hosts.segments_here import streams_here
+from streams_orchestration.runtime.programs.deployed_pes import PlacedPe, units_on
 from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.hosts.pes import PlacedPe
+from streams_orchestration.runtime.programs.deployed_pes import PlacedPe
 from streams_orchestration.runtime.storage.home import data_of
 from streams_orchestration.runtime.storage.store import HERE, remove_files
 

@@ -33,7 +33,7 @@ from streams_orchestration.runtime.errors.errors import (
 )
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
-from streams_orchestration.runtime.hosts.pes import has_queries, require_references
+from streams_orchestration.runtime.hosts.references import require_references
 from streams_orchestration.runtime.machines.leftovers import note_machine, remove_leftovers
 from streams_orchestration.runtime.machines.log_requests import answer_log_requests, drop_old_log_requests
 from streams_orchestration.runtime.machines.register import shorten_leases
@@ -46,6 +46,7 @@ from streams_orchestration.runtime.processes.processes import (
     process_started,
     reap_adopted,
 )
+from streams_orchestration.runtime.programs.deployed_pes import has_queries
 from streams_orchestration.runtime.settings.limits import LEASE_SECONDS
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.home import Home

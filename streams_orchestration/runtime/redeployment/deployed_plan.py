@@ -24,8 +24,8 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.errors.operator_errors import OperatorError
-from streams_orchestration.runtime.hosts.pes import read_program
 from streams_orchestration.runtime.programs.batches import StoredState
+from streams_orchestration.runtime.programs.deployed_pes import read_program
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
 from streams_orchestration.runtime.redeployment.predicting import read_prediction
 from streams_orchestration.runtime.storage.store import Store

@@ -26,7 +26,7 @@ from streams_orchestration.runtime.errors.errors import (
     StreamsRuntimeError,
 )
 from streams_orchestration.runtime.errors.operator_errors import OperatorError
-from streams_orchestration.runtime.hosts.pes import deployed_pes
+from streams_orchestration.runtime.programs.deployed_pes import deployed_pes
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
 from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import drain, postpone_if_drained, units_on_hold

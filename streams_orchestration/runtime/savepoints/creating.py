@@ -21,8 +21,8 @@ from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
 from streams_orchestration.runtime.deployment.deployment import resume
-from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
+from streams_orchestration.runtime.programs.deployed_pes import deployed_pes
 from streams_orchestration.runtime.redeployment.deployed_plan import deployed_plan, stored_facts
 from streams_orchestration.runtime.redeployment.draining import drain, postpone_if_drained, units_on_hold
 from streams_orchestration.runtime.redeployment.state_migration import CommonCut, read_cut

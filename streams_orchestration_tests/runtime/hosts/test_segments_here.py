@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streams_orchestration.runtime.hosts.pes import PlacedPe
 from streams_orchestration.runtime.hosts.segments_here import streams_here
+from streams_orchestration.runtime.programs.deployed_pes import PlacedPe
 from streams_orchestration_tests.runtime.applications import network
 
 

@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.deployment.run_kinds import reopen
 from streams_orchestration.runtime.errors.errors import OtherVersionError
-from streams_orchestration.runtime.hosts.pes import deployed_pes, has_queries
+from streams_orchestration.runtime.programs.deployed_pes import deployed_pes, has_queries
 from streams_orchestration.runtime.redeployment.deployed_plan import deployed_plan
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import write_rows
