@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.observing.profiles.measuring import Measurement, measure_application
     from streams_orchestration.runtime.observing.profiles.outcomes import compare_with_profile, store_outcome
     from streams_orchestration.runtime.observing.reading import read_cuts, read_status
+    from streams_orchestration.runtime.observing.recoveries import Recovery, find_recoveries
     from streams_orchestration.runtime.observing.samples import NoSampleError, NothingPassesError, Sample, read_sample
     from streams_orchestration.runtime.observing.snapshots import ObservedApplication, Snapshot, read_snapshot
     from streams_orchestration.runtime.observing.status import ApplicationStatus, ConnectionStatus
@@ -161,7 +162,6 @@ if TYPE_CHECKING:
         open_catalog,
         read_units,
     )
-    from streams_orchestration.runtime.units.recoveries import Recovery, find_recoveries
     from streams_orchestration.runtime.units.reset_decisions import (
         SENSOR_GRACE_SECONDS,
         KnownFailure,

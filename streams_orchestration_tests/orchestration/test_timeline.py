@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 from streams_orchestration.orchestration.timeline import draw_timeline
-from streams_orchestration.runtime.units.recoveries import find_recoveries
+from streams_orchestration.runtime.observing.recoveries import find_recoveries
 from streams_orchestration.runtime.units.unit_status import Cut, EventKind, UnitEvent
 from streams_orchestration_tests.orchestration.statuses import NOW, running
 
