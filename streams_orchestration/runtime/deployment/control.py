@@ -38,10 +38,10 @@ def launch_hosts(
     launcher: HostLauncher | None = None,
     recover: bool = True,
 ) -> tuple[str, ...]:
-    """Start every missing host of an application that is wanted to run. Concurrent callers start each host once.
+    """Update the units, start every missing host of an application that is wanted to run, and kill orphans.
 
-    The states of the units are updated first. Orphans of dead hosts are killed while the new hosts come up, also if no
-    host is to be started; they can no longer commit.
+    Concurrent callers start each host once. Orphans of dead hosts can no longer commit; they are killed while the new
+    hosts come up, also if no host is to be started.
 
     Args:
         catalog: the catalog.
