@@ -16,7 +16,7 @@ OPERATOR_LAYERS = (
 """The same within the operators: code and files, values and states, the contract and its users, other systems, the
 standard operators."""
 COMPILER_LAYERS = (
-    *("brief", "options", "option_types", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
+    *("options", "option_types", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
     *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),
     *("column_uses", "query_columns", "column_sources", "column_influences", "pe_program", "deployment_plan"),
     *("reading", "compilation", "sections", "stage"),

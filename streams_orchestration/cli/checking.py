@@ -21,12 +21,12 @@ from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, report_diagnostics
 from streams_orchestration.cli.output import write
 from streams_orchestration.cli.starting import compile_to_run
-from streams_orchestration.compiler.brief import plural, short_list
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.checking.left_out import queries_of
 from streams_orchestration.compiler.compiling import broken_conditions
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.reading import read_application
+from streams_orchestration.model.brief import plural, short_list
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
 from streams_orchestration.runtime import api
 

@@ -11,7 +11,6 @@ from streams_orchestration.cli.invocation import current, write_json, write_outp
 from streams_orchestration.cli.messages import detail, note, report_diagnostics
 from streams_orchestration.cli.summary import summary
 from streams_orchestration.cli.terminal import write_table
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.checking.checked import checked, with_findings_of_parameters
 from streams_orchestration.compiler.checking.left_out import left_out
 from streams_orchestration.compiler.compilation import CompileError, PlannedCompilation
@@ -19,6 +18,7 @@ from streams_orchestration.compiler.compiling import compile_read, compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import compile_error_document, plan_text
 from streams_orchestration.compiler.reading import ReadSpec, read_application
+from streams_orchestration.model.brief import plural
 from streams_orchestration.model.collector import uncollected
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.runtime import api

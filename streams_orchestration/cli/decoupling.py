@@ -16,7 +16,6 @@ from streams_orchestration.cli.decoupling_report import decision_table
 from streams_orchestration.cli.invocation import write_json
 from streams_orchestration.cli.messages import note, report_diagnostics, warning
 from streams_orchestration.cli.terminal import write_table
-from streams_orchestration.compiler.brief import plural, short_list
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.decoupling import Decision, solve
 from streams_orchestration.compiler.decoupling.application_decision import decide
@@ -26,6 +25,7 @@ from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.profiles.costs import measured_costs
 from streams_orchestration.compiler.reading import read_application
+from streams_orchestration.model.brief import plural, short_list
 from streams_orchestration.model.decoupling_document import problem_from_mapping, read_problem
 from streams_orchestration.model.document import read_document
 from streams_orchestration.model.python_file import is_python

@@ -8,10 +8,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.compiler.brief import count, plural, short_list
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.decoupling.application_decision import ApplicationDecision
 from streams_orchestration.compiler.decoupling.decision_document import stream_of
+from streams_orchestration.model.brief import count, plural, short_list
 from streams_orchestration.model.short_texts import first_names
 
 MAX_NAMED_OPERATORS = 6

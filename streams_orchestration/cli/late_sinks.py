@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams_orchestration.compiler.brief import duration, plural
+from streams_orchestration.model.brief import duration, plural
 from streams_orchestration.runtime import api
 
 HANGING_SECONDS = 10.0

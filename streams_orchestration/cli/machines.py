@@ -15,7 +15,7 @@ from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.output import log_to_standard_error
 from streams_orchestration.cli.terminal import write_table
-from streams_orchestration.compiler.brief import plural
+from streams_orchestration.model.brief import plural
 from streams_orchestration.runtime import api
 
 

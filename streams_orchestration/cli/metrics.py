@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.compiler.brief import count, duration, plural
+from streams_orchestration.model.brief import count, duration, plural
 from streams_orchestration.operators.contract.metrics import LAG_SECONDS, LAG_TUPLES
 from streams_orchestration.runtime import api
 

@@ -21,7 +21,7 @@ from streams_orchestration.cli.metrics import facts, metrics_tables, rates
 from streams_orchestration.cli.progress import progress_table, styled_state
 from streams_orchestration.cli.regions import region_lines
 from streams_orchestration.cli.terminal import results
-from streams_orchestration.compiler.brief import count, duration, moment, plural, short_list
+from streams_orchestration.model.brief import count, duration, moment, plural, short_list
 from streams_orchestration.runtime import api
 
 MAX_LISTED_OPERATORS = 30

@@ -18,9 +18,9 @@ from streams_orchestration.cli.interrupts import Interrupts
 from streams_orchestration.cli.invocation import current, write_output
 from streams_orchestration.cli.messages import note, warning
 from streams_orchestration.cli.terminal import messages, results, write_table
-from streams_orchestration.compiler.brief import count, plural
 from streams_orchestration.compiler.decoupling.outcome import Outcome
 from streams_orchestration.model.assignment_document import read_assignment
+from streams_orchestration.model.brief import count, plural
 from streams_orchestration.model.document import read_document
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.compiler.brief import count, duration, plural, short_list
+from streams_orchestration.model.brief import count, duration, plural, short_list
 from streams_orchestration.runtime import api
 
 RATE_WINDOW_SECONDS = 5.0

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from rich.text import Text
 
-from streams_orchestration.compiler.brief import duration, plural, short_list
+from streams_orchestration.model.brief import duration, plural, short_list
 from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.runtime import api
 

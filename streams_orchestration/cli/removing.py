@@ -17,7 +17,7 @@ from streams_orchestration.cli.messages import note, warning
 from streams_orchestration.cli.observing import status_if_deployed
 from streams_orchestration.cli.starting import ready_to_start
 from streams_orchestration.cli.terminal import write_table
-from streams_orchestration.compiler.brief import count, plural
+from streams_orchestration.model.brief import count, plural
 from streams_orchestration.runtime import api
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from streams_orchestration.compiler.brief import plural
+from streams_orchestration.model.brief import plural
 from streams_orchestration.runtime import api
 
 

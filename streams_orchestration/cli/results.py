@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streams_orchestration.cli.spl_results import FORMATS, spl_rows
-from streams_orchestration.compiler.brief import plural
+from streams_orchestration.model.brief import plural
 from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.texts import plain, shown
 from streams_orchestration.runtime import api

@@ -10,7 +10,7 @@ from rich.text import Text
 from streams_orchestration.cli.invocation import current, write_json
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.terminal import results
-from streams_orchestration.compiler.brief import duration, plural
+from streams_orchestration.model.brief import duration, plural
 from streams_orchestration.runtime import api
 
 

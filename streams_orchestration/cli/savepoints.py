@@ -13,7 +13,7 @@ from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.cli.terminal import write_table
-from streams_orchestration.compiler.brief import count, plural
+from streams_orchestration.model.brief import count, plural
 from streams_orchestration.runtime import api
 
 

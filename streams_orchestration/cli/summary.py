@@ -6,10 +6,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.compiler.brief import plural, short_list
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.logical_graph import ParallelRegion
 from streams_orchestration.compiler.stage_results import ConsistentRegion
+from streams_orchestration.model.brief import plural, short_list
 from streams_orchestration.model.secrets import without_secrets
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import error as show_error
-from streams_orchestration.compiler.brief import moment
+from streams_orchestration.model.brief import moment
 from streams_orchestration.model.names import nearest
 from streams_orchestration.runtime import api
 

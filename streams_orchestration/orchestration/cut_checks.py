@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from streams_orchestration.compiler.brief import moment
+from streams_orchestration.model.brief import moment
 from streams_orchestration.runtime import api
 
 FRESH, RESTORABLE, MENDED = "cuts_are_fresh", "cuts_can_be_restored", "failures_are_mended"

@@ -7,8 +7,8 @@ import time
 import dagster as dg
 from pydantic import Field
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.model.brief import plural
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.containers import require_lasting
 from streams_orchestration.orchestration.cut_checks import evaluate_checks

@@ -19,7 +19,7 @@ from typing import Any
 
 import dagster as dg
 
-from streams_orchestration.compiler.brief import plural
+from streams_orchestration.model.brief import plural
 from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.formats.texts import plain
 from streams_orchestration.orchestration.asset_keys import AssetKeys

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import dagster as dg
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.checking.deployable import findings_here
 from streams_orchestration.compiler.compilation import Compilation, Progress
 from streams_orchestration.compiler.compiling import compute
@@ -18,6 +17,7 @@ from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.compiler.redeployment.kept_options import fit
 from streams_orchestration.compiler.redeployment.numbered import stages_as_deployed
 from streams_orchestration.compiler.stage import DEPLOYMENT, Stage
+from streams_orchestration.model.brief import plural
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, plain

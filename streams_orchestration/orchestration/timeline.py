@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.drawing.drawing import FONT
+from streams_orchestration.model.brief import plural
 from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.runtime import api
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from streams_orchestration.compiler.brief import count, duration, plural
+from streams_orchestration.model.brief import count, duration, plural
 from streams_orchestration.operators.contract.metrics import LAG_SECONDS, LAG_TUPLES
 from streams_orchestration.runtime import api
 

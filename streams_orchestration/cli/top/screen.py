@@ -17,7 +17,7 @@ from streams_orchestration.cli.metrics import facts
 from streams_orchestration.cli.terminal import printable_text
 from streams_orchestration.cli.top.rows import ASCENDING, COLUMNS, Row, TableView, rows_of
 from streams_orchestration.cli.top.table import cells
-from streams_orchestration.compiler.brief import plural
+from streams_orchestration.model.brief import plural
 from streams_orchestration.runtime import api
 
 MOST_ROWS = 1000

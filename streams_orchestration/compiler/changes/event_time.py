@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.event_time.attributes import TimeAttribute
+from streams_orchestration.model.brief import plural
 
 _SHOWN = 5
 

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.changes.matching import best_matches
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.model.brief import plural
 
 
 class PeRestart(NamedTuple):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.checking.expression_faults import expression_fault
 from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph, PortLink
 from streams_orchestration.expressions.times import expected_zone
+from streams_orchestration.model.brief import without_channels
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.subscription import check_properties, parse_subscription
 from streams_orchestration.operators.errors.errors import FaultyExpressionError

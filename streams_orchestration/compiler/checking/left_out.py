@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.brief import short_list
 from streams_orchestration.compiler.implementations import is_standard
 from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.model.brief import short_list
 
 
 def queries_of(graph: LogicalGraph) -> tuple[str, ...]:

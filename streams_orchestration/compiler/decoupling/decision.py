@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streams_orchestration.compiler.brief import significant
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 from streams_orchestration.compiler.decoupling.dataflow import SINKS, Dataflow
 from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate, executions, total_load
 from streams_orchestration.compiler.decoupling.legality import violations
+from streams_orchestration.model.brief import significant
 from streams_orchestration.model.diagnostics import Diagnostic
 
 _DIGITS = 12

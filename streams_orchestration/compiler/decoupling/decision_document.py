@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams_orchestration.compiler.brief import significant
 from streams_orchestration.compiler.decoupling.application_decision import ApplicationDecision, Crossing
 from streams_orchestration.compiler.decoupling.outcome import entering_rate
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
@@ -13,6 +12,7 @@ from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.model.assignment import Assignment
 from streams_orchestration.model.assignment_document import mapping_of_assignment
+from streams_orchestration.model.brief import significant
 
 
 def assignment_of(

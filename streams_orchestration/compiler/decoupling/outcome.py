@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from streams_orchestration.compiler.brief import significant
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.profiles.costs import MeasuredCosts
 from streams_orchestration.compiler.stage_results import FusionPlan
+from streams_orchestration.model.brief import significant
 from streams_orchestration.model.profile import Profile
 
 PERCENT = 100.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from html import escape
 from itertools import pairwise
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.drawing.layout import Point
 from streams_orchestration.compiler.drawing.picture import Box, Picture, Wire, picture, short_kind, text_width
@@ -18,6 +17,7 @@ from streams_orchestration.compiler.stage_results import (
     ProcessingElement,
     RegionMap,
 )
+from streams_orchestration.model.brief import plural
 
 REGION_TINTS = (
     ("#e0edff", "#2563eb"),

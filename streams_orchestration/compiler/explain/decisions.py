@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.copies.copies import RULES
 from streams_orchestration.compiler.event_time.attributes import TimeAttribute
@@ -27,6 +26,7 @@ from streams_orchestration.compiler.stage import (
     REGIONS,
     THREADS,
 )
+from streams_orchestration.model.brief import plural
 
 MAX_LISTED_DECISIONS = 60
 """The most decisions that are listed for a stage."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 from streams_orchestration.compiler.event_time.roles import triggers_region
 from streams_orchestration.compiler.event_time.uses import uses_of
@@ -12,6 +11,7 @@ from streams_orchestration.compiler.explain.explanation import Fact, listed
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.stage_results import EventTimeGraph, EventTimeOperator
+from streams_orchestration.model.brief import plural
 
 _SHOWN = 12
 _MODES = {

@@ -7,7 +7,6 @@ from math import prod
 
 from pydantic import ValidationError
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.explain.event_time import event_time_facts
 from streams_orchestration.compiler.explain.explanation import Explanation, Fact, Section, listed, section
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
@@ -28,6 +27,7 @@ from streams_orchestration.compiler.redeployment.states import (
     refusal,
     remedy_of_gone,
 )
+from streams_orchestration.model.brief import plural
 from streams_orchestration.operators.contract.operator import Operator, SourceOperator
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.explain.deployment import recovery_facts
 from streams_orchestration.compiler.explain.explanation import Explanation, Fact, listed, section
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
@@ -12,6 +11,7 @@ from streams_orchestration.compiler.explain.operators import width_reason
 from streams_orchestration.compiler.explain.parting import network_facts
 from streams_orchestration.compiler.explain.passing import connection_facts, splitter_facts
 from streams_orchestration.compiler.explain.placement import host_reasons, pe_flags, pe_reasons
+from streams_orchestration.model.brief import plural
 
 _SHOWN = 12
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.explain.explanation import Fact, listed
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.parting import part_facts, parted_facts
@@ -12,6 +11,7 @@ from streams_orchestration.compiler.fusion.load_fusion import PERCENT
 from streams_orchestration.compiler.logical_graph import PlacementGroup
 from streams_orchestration.compiler.placement.fusable_units import HostSpec
 from streams_orchestration.compiler.placement.tags import resolve_tag
+from streams_orchestration.model.brief import plural
 
 
 def way_around(lookup: CompilationIndex, first: int, second: int) -> list[int]:

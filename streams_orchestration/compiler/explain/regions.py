@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.explain.explanation import Explanation, Fact, listed, section
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.logical_graph import ConsistentAnnotation
 from streams_orchestration.compiler.regions.starts import deciding_annotation
 from streams_orchestration.compiler.regions.values import DEFAULTS
 from streams_orchestration.compiler.stage_results import ConsistentRegion
+from streams_orchestration.model.brief import plural
 
 _SHOWN = 12
 """The most members and paths that an explanation names one by one."""

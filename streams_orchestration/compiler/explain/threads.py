@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.explain.explanation import Fact, listed
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.threads.origins import threading_model, threads_at
 from streams_orchestration.compiler.threads.queues import added_for
+from streams_orchestration.model.brief import plural
 
 _SHOWN = 8
 """The most threads that an explanation names one by one."""

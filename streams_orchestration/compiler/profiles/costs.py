@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.profiles.rates import measured_rates, shares
+from streams_orchestration.model.brief import without_channels
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.profile import Profile, Transport

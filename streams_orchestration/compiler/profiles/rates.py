@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
+from streams_orchestration.model.brief import without_channels
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.profile import Profile, StreamProfile

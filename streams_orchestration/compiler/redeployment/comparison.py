@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from streams_orchestration.compiler.brief import plural, short_list
 from streams_orchestration.compiler.changes.event_time import EventTimeChange, event_time_changes
 from streams_orchestration.compiler.changes.pes import PeNumbers
 from streams_orchestration.compiler.changes.widths import Numbering, WidthChange, first_numbering, width_change
@@ -15,6 +14,7 @@ from streams_orchestration.compiler.compilation import Compilation, PlannedCompi
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 from streams_orchestration.compiler.redeployment.preview import preview
+from streams_orchestration.model.brief import plural, short_list
 
 _NAMES_WIDTH = 40
 _MANY_NAMES_WIDTH = 72

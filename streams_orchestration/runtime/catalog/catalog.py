@@ -12,7 +12,7 @@ from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
 from streams_orchestration import world
-from streams_orchestration.compiler.brief import short_list
+from streams_orchestration.model.brief import short_list
 from streams_orchestration.operators.storage.durable_files import write_whole
 from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database_of

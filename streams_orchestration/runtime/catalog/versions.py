@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, select
 
-from streams_orchestration.compiler.brief import short_list
+from streams_orchestration.model.brief import short_list
 from streams_orchestration.runtime.errors.errors import CatalogVersionError
 
 REVISIONS: tuple[str, ...] = ("0.1.0",)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, delete, update
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.model.brief import plural
 from streams_orchestration.operators.references import UnresolvedReferenceError
 from streams_orchestration.operators.storage.durable_files import forget_names, sync_removals, sync_trees
 from streams_orchestration.operators.storage.port import File, StorageError

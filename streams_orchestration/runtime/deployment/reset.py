@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sqlalchemy import select
 
-from streams_orchestration.compiler.brief import plural
+from streams_orchestration.model.brief import plural
 from streams_orchestration.model.names import nearest
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog

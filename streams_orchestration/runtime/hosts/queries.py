@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import bindparam, select
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.model.brief import plural
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.pe_transitions import kind_of_pe, report_failure, report_running

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from streams_orchestration.compiler.brief import moment, plural
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.pe_streams import stream_name
 from streams_orchestration.compiler.event_time.roles import role_in
 from streams_orchestration.compiler.stage_results import PeOutputPort
+from streams_orchestration.model.brief import moment, plural
 from streams_orchestration.operators.event_time.holder import HolderKind
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.runtime.queries.watermark_alignment import source_behind

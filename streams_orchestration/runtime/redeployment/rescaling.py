@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from streams_orchestration import world
-from streams_orchestration.compiler.brief import plural, without_channels
 from streams_orchestration.compiler.pe_program import OperatorProgram, SplitDelivery
 from streams_orchestration.compiler.redeployment.outcome import StateMove
+from streams_orchestration.model.brief import plural, without_channels
 from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.event_time.partitions import merged_clocks
 from streams_orchestration.operators.states.conversion import ConversionError, converted

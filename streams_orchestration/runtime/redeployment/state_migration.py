@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from streams_orchestration import world
-from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment, StateMove
+from streams_orchestration.model.brief import without_channels
 from streams_orchestration.operators.contract.offset import Offsets
 from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.event_time.decision import IdleDecision

@@ -14,11 +14,11 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
-from streams_orchestration.compiler.brief import without_channels
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.model.brief import without_channels
 from streams_orchestration.operators.event_time.operator_watermark import OWN
 from streams_orchestration.operators.tuples.watermarks import IDLE
 from streams_orchestration.runtime.catalog import tables

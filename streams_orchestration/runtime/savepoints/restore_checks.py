@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, select
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.compilation import Compilation, PlannedCompilation
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment, UnitAction
 from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
+from streams_orchestration.model.brief import plural
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ConnectionRow
 from streams_orchestration.runtime.deployment.dropping import refuse_running

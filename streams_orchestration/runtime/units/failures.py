@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from streams_orchestration.compiler.brief import plural
+from streams_orchestration.model.brief import plural
 from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow

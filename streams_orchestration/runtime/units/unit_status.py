@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import get_args
 
-from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
+from streams_orchestration.model.brief import plural
 from streams_orchestration.runtime.catalog.states import (
     EventKind,
     Timer,

@@ -10,7 +10,7 @@ import psutil
 from sqlalchemy import select
 
 from streams_orchestration import world
-from streams_orchestration.compiler.brief import plural
+from streams_orchestration.model.brief import plural
 from streams_orchestration.model.profile import PassageCost, Profile
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog

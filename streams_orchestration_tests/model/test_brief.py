@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from streams_orchestration.compiler.brief import duration, plural, short_list, without_channels
+from streams_orchestration.model.brief import duration, plural, short_list, without_channels
 
 
 def test_replicas_are_shown_as_one():
