@@ -304,7 +304,7 @@ def state_of_model(protocol: Protocol, world: World) -> dict[str, Any]:
 
 
 def _spent(row: UnitRow) -> list[tuple[str, int]]:
-    return sorted((each.kind, each.number) for each in row.tries)
+    return sorted((each.kind, each.number) for each in row.tries or ())
 
 
 def _position(stored: dict[str, Any]) -> tuple[Any, ...]:

@@ -60,10 +60,10 @@ def test_a_query_that_fails_for_what_the_last_cut_needs_fails_for_good(host: Hos
 
 
 def test_a_failure_of_a_sink_stays_although_the_query_of_its_pe_runs(host: Host):
-    host._reconcile()
+    host.reconcile()
     lost = OutputError("Out", "an output is gone", lost=True)
     record_failure(host.catalog, "app", "Out", lost)
-    host._reconcile()
+    host.reconcile()
     (pe,) = (pe for pe in read_status(host.home, "app").pes if "Out" in pe.operators)
     assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, str(lost))
 
