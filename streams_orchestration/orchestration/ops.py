@@ -108,10 +108,17 @@ def write_wanted_state_op(key: str) -> NamedOp:
         """Write the compiled plan, or with `revert` the previous plan, to the catalog as the wanted plan.
 
         The decoupling decision with which the plan was compiled is stored as the applied one. A bounded run replaces
-        no other plan, and stores no decision.
+        no other plan, and stores no decision. A redeploy or a revert starts hosts already here, for its trial.
+
+        Raises:
+            Failure: a redeploy or a revert is wanted, the run may have a container of its own, and no machine is
+                registered; or the redeploy or revert was refused.
+            StreamsRuntimeError, OSError: the plan cannot be written.
         """
         with application_step(context) as application:
             streams = streams_in(context, key)
+            if config.redeploy or config.revert:
+                require_lasting(context, application, streams.directory())
             request = api.build_request(
                 savepoint=config.savepoint,
                 fresh=config.fresh,
