@@ -19,7 +19,7 @@ from streams_orchestration.runtime.lineage.failure_report import report_lineage_
 from streams_orchestration.runtime.processes.processes import is_here, kill
 from streams_orchestration.runtime.sinks.completing import remove_empty
 from streams_orchestration.runtime.units.controller import advance_unit, mark_taken_up
-from streams_orchestration.runtime.units.failures import find_failures
+from streams_orchestration.runtime.units.failures import find_failures, kind_of_host
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_machine import WORKING
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
@@ -102,7 +102,8 @@ def _fail_lost_units(connection: Connection, application: str) -> list[str]:
             continue
         members = select(p.c.unit).where(p.c.application == application, p.c.host == host.id, ~p.c.final)
         working = (u.c.application == application, u.c.name.in_(members), u.c.state.in_(WORKING))
-        failure = FailureCause(f"host {host.id} ({status.process}) is gone", host.heartbeat_at or host.launched_at)
+        reason = f"host {host.id} ({status.process}) is gone"
+        failure = FailureCause(reason, status.heard_at, kind_of_host(status))
         for name in connection.scalars(select(u.c.name).where(*working)).all():
             advance_unit(connection, application, name, clock.now(), Health(failure, up=False))
             lost.append(name)

@@ -101,6 +101,16 @@ def test_the_states_of_a_host_that_dies(running: Running):
     running.finish()
 
 
+def test_a_host_that_dies_after_the_look_of_those_who_start_hosts_counts_as_any_other(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+):
+    running.work()
+    running.kill_host()
+    monkeypatch.setattr(control, "observe", lambda *_: ())
+    control.launch_hosts(running.catalog, running.name)
+    assert (running.unit.state, running.unit.kind) == ("UNHEALTHY", "host 0")
+
+
 def batch_in_flight(running: Running) -> tuple[PeProgram, BatchPlan, list[TaskResult]]:
     """Run a batch of the first PE without committing it, and return it."""
     running.work()
