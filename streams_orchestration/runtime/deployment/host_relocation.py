@@ -33,7 +33,7 @@ class MoveDecision:
     """The decision in sentences without a last full stop, with the remedy if the host stays."""
 
 
-def leave_machines(catalog: Catalog, application: str, unit: str) -> dict[int, str]:
+def decide_and_record_moves(catalog: Catalog, application: str, unit: str) -> dict[int, str]:
     """Decide which hosts of a failed unit leave their machines, and record each new decision as an event of the unit.
 
     A host leaves its machine after `MOVE_AFTER` resets for files that it cannot use there, if another machine takes it

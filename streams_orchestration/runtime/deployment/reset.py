@@ -18,7 +18,7 @@ from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.catalog.states import ENDED, heard_at
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.control import launch_hosts
-from streams_orchestration.runtime.deployment.host_relocation import leave_machines
+from streams_orchestration.runtime.deployment.host_relocation import decide_and_record_moves
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.machines.register import registered
@@ -89,7 +89,7 @@ def reset_unit(
         raise NotResetError(message)
     if not force:
         _refuse_lost(catalog, application, unit)
-    _end_hosts(catalog, application, unit, generation)
+    _end_unusable_hosts(catalog, application, unit, generation)
     observe(catalog, application, [unit])
     begin_reset(catalog, application, unit, generation=generation, force=force)
     retract(catalog, application)  # hosts do this as well, in case this process dies
@@ -153,7 +153,7 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
     remove_files(catalog.store, garbage)
 
 
-def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | None) -> None:
+def _end_unusable_hosts(catalog: Catalog, application: str, unit: str, generation: int | None) -> None:
     """Kill the application's failed hosts, and its hosts without a heartbeat for more than `HEARTBEAT_LIMIT` seconds.
 
     Only hosts on this machine are killed. `launch_hosts` can start them again. Three other kinds of hosts are killed
@@ -180,7 +180,7 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
         )
         stuck = set(connection.scalars(mute)) if late else set[int]()
         drained = {machine.name for machine in registered(connection) if machine.state == "DRAINING"}
-    leaving = leave_machines(catalog, application, unit) if generation in (None, row.generation) else {}
+    leaving = decide_and_record_moves(catalog, application, unit) if generation in (None, row.generation) else {}
     cut_off = {host.id for host in hosts if host.machine in drained and host.storage_failed_at is not None}
     for host in hosts:
         silent = now - heard_at(host.launched_at, host.heartbeat_at)
