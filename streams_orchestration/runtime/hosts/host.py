@@ -264,7 +264,7 @@ class Host:
         log.info("plan %s: PEs %s", row.plan, ", ".join(str(program.pe) for program in here))
 
     def _await_change(self, mark: int, began: float, until: float) -> None:
-        """Wait a tick or longer, until the catalog changes, a host or the engine ends, a timer fires, or `until`."""
+        """Wait for a change, a timer, the end of a host or the engine, or `until`; at least `MIN_INTERVAL_SECONDS`."""
         while not self.terminated and self.engine_end() is None:
             now = world.monotonic()
             seconds = min(until - now, self.deadline - clock.now(), NEIGHBOURS_SECONDS)
@@ -277,7 +277,7 @@ class Host:
         return all(is_alive(*process) for process in self.neighbours)
 
     def tidy(self) -> None:
-        """Rotate logs, collect garbage; every `CUT_BEATS` times also garbage here (or raise OSError); log lost cuts."""
+        """Rotate logs and collect garbage; at times also check that cuts have their files. May raise OSError."""
         self._rotate_logs()
         if self.timed:
             self.garbage.collect()
