@@ -162,4 +162,4 @@ def test_a_run_with_a_container_of_its_own_starts_hosts_by_agents_only(
             said = str(failure.step_failure_data.user_failure_data)
             assert "no host of demo is started: with the run launcher PodLauncher" in said
             assert "Keep `streams agent` running" in said
-            assert not runtime.called("write_wanted", "launch_hosts", "reset_unit")
+            assert not runtime.called("replace", "launch_hosts", "reset_unit")
