@@ -48,7 +48,7 @@ from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.garbage import Garbage
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.postgresql import Server, server
 
 APPLICATION = "load"
@@ -152,7 +152,7 @@ def deploy(home: Home, load: Load) -> list[PeProgram]:
             sources = {f"Op{program.pe}": {}} if program.starts else {}
             deployed = DeployedPe(program, program.pe // load.region, True, sources)
             insert_pe(connection, deployed, state="RUNNING", running=1)
-    observe(catalog, APPLICATION)
+    advance_units(catalog, APPLICATION)
     catalog.close()
     return programs
 
@@ -250,7 +250,7 @@ def host_for(home: Home, programs: Sequence[PeProgram], load: Load, start: Any, 
     start.wait()
     began = beaten = collected = time.monotonic()
     while (now := time.monotonic()) - began < load.seconds:
-        observe(catalog, APPLICATION)
+        advance_units(catalog, APPLICATION)
         if now - beaten >= BEAT_SECONDS:
             beaten = now
             for host in hosts:

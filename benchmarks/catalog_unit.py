@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import Garbage
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.postgresql import server
 
 
@@ -33,7 +33,7 @@ def times(pes: int) -> dict[str, float]:
             pe.turn()
         with catalog.write() as connection:
             connection.execute(tables.unit.update().values(deadline=0.0))
-        observe(catalog, APPLICATION)
+        advance_units(catalog, APPLICATION)
         began = time.perf_counter()
         closing = [took for pe in simulated if (took := pe.turn()) is not None]
         cut = time.perf_counter() - began
@@ -41,7 +41,7 @@ def times(pes: int) -> dict[str, float]:
             message = "the epoch is not complete"
             raise AssertionError(message)
         began = time.perf_counter()
-        observe(catalog, APPLICATION)
+        advance_units(catalog, APPLICATION)
         look = time.perf_counter() - began
         for pe in simulated:
             pe.turn()

@@ -99,7 +99,7 @@ class Foreground:
             NotDeployedError: the application is not deployed.
             StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
         """
-        return api.observe_status(self._catalog, self._name)
+        return api.advance_and_read_status(self._catalog, self._name)
 
     def ended(self) -> bool:
         """Return True if the application is complete or stopped.

@@ -278,7 +278,7 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
     catalog = api.open_catalog(home, application)
     while True:
         status, decisions = api.supervise(
-            lambda: api.observe_status(catalog, application),
+            lambda: api.advance_and_read_status(catalog, application),
             known,
             lambda failure: api.reset_failed_unit(home, failure),
             patience=api.SENSOR_GRACE_SECONDS,

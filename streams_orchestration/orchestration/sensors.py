@@ -215,7 +215,7 @@ class _Tick:
         try:
             before = self.memories[application]
             status, decisions = api.supervise(
-                lambda: api.observe_status(self.catalog, application), before.known, begin
+                lambda: api.advance_and_read_status(self.catalog, application), before.known, begin
             )
             self.memories[application] = before.with_resets(status, decisions)
             if late:

@@ -117,7 +117,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.observing.status import ApplicationStatus, ConnectionStatus
     from streams_orchestration.runtime.observing.status_summaries import (
         StatusSummary,
-        observe_status,
+        advance_and_read_status,
         watch_applications,
     )
     from streams_orchestration.runtime.processes.open_files import raise_open_files, require_open_files

@@ -46,7 +46,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.task_results import take_answers
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
 from streams_orchestration.runtime.units.reading import has_application_ended
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 
 QUERY_SECONDS = 300.0
 """Seconds within which a Spark query must make its next batch, however busy the machine is."""
@@ -226,7 +226,7 @@ class SteppedApplication:
         with self.catalog.write() as connection:
             for unit in connection.execute(select(u).where(u.c.application == self.name)).all():
                 note_running_unit(connection, self.name, unit.name, unit.generation)
-        observe(self.catalog, self.name)
+        advance_units(self.catalog, self.name)
 
     def trigger(self) -> None:
         """Trigger the end of an epoch in every region whose period runs, as if it had passed, and update the units.
@@ -238,7 +238,7 @@ class SteppedApplication:
         with self.catalog.write() as connection:
             waiting = (u.c.application == self.name, u.c.timer == "period")
             connection.execute(update(u).where(*waiting).values(deadline=0.0))
-        observe(self.catalog, self.name)
+        advance_units(self.catalog, self.name)
 
     def run(self, *, trigger_every: int = 3) -> None:
         """Step all PEs in turn until the application has ended.

@@ -22,7 +22,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import FIRST_PLAN
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
-from streams_orchestration.runtime.observing.status_summaries import observe_status
+from streams_orchestration.runtime.observing.status_summaries import advance_and_read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import find_failures
 
@@ -60,7 +60,7 @@ class Healer:
     def reset_failed(self) -> None:
         """Reset by hand what has failed."""
         with contextlib.suppress(StreamsRuntimeError, OSError):
-            for failure in find_failures(observe_status(Catalog(self.home), self.application), time.time()):
+            for failure in find_failures(advance_and_read_status(Catalog(self.home), self.application), time.time()):
                 if not failure.exhausted:
                     reset_unit(self.home, self.application, failure.unit, generation=failure.generation)
 

@@ -205,7 +205,7 @@ class Runtime(SimpleNamespace):
     def read_machines(self, home: Home) -> tuple[Any, ...]:
         return self.machines
 
-    def observe_status(self, catalog: Catalog, application: str) -> Any:
+    def advance_and_read_status(self, catalog: Catalog, application: str) -> Any:
         return self.read_status(catalog.home, application)
 
     def watch_applications(self, home: Home, seconds: float) -> Iterator[dict[str, StatusSummary]]:

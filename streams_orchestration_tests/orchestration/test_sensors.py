@@ -148,7 +148,7 @@ def test_no_run_is_added_while_one_is_queued_and_the_next_failure_has_its_own_th
 def test_a_failure_during_a_tick_is_noticed_in_the_same_tick(
     daemon: Daemon, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ):
-    observed = runtime.observe_status
+    observed = runtime.advance_and_read_status
 
     def fails_then(catalog: Catalog, application: str) -> ApplicationStatus:
         status = observed(catalog, application)
@@ -156,7 +156,7 @@ def test_a_failure_during_a_tick_is_noticed_in_the_same_tick(
         return status
 
     runtime.status = running()
-    monkeypatch.setattr(runtime, "observe_status", fails_then)
+    monkeypatch.setattr(runtime, "advance_and_read_status", fails_then)
     assert daemon.tick().run_requests
 
 
@@ -210,7 +210,7 @@ def test_an_application_that_cannot_be_looked_after_keeps_no_other_one_from_it(
 
     runtime.status = failed(running())
     with monkeypatch.context() as patch:
-        patch.setattr(runtime, "observe_status", unreadable)
+        patch.setattr(runtime, "advance_and_read_status", unreadable)
         assert "demo cannot be checked: KeyError('demo')" in daemon.tick().skip_message
     assert daemon.tick().run_requests
 

@@ -39,7 +39,7 @@ from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.holding import HeldUnits, describe_held_work, hold_units, release_units
 from streams_orchestration.runtime.units.trial import decide, judge_trial, read_trial, revert_open
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.protocol.planning import position, view
 from streams_orchestration_tests.protocol.setting import OUTSIDE
 from streams_orchestration_tests.protocol.steps import Protocol
@@ -107,7 +107,7 @@ class Product:
         with self.catalog.write() as connection:
             this = (u.c.name == self.topology.units[unit], u.c.timer == "period")
             assert connection.execute(update(u).where(*this).values(deadline=0.0)).rowcount
-        observe(self.catalog, self.name)
+        advance_units(self.catalog, self.name)
 
     def reset(self, unit: int, cause: str) -> None:
         """Have a unit reset, forced where its attempts are used up, after one of its PEs has failed for the cause."""
@@ -135,7 +135,7 @@ class Product:
         with self.catalog.write() as connection:
             connection.execute(update(p).values(running=generation.scalar_subquery()))
             connection.execute(update(p).where(p.c.state == "WANTED").values(state="RUNNING"))
-        observe(self.catalog, self.name)
+        advance_units(self.catalog, self.name)
 
     def hold(self, units: Iterable[int]) -> None:
         hold_units(self._held(units))

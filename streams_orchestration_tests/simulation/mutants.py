@@ -175,7 +175,7 @@ MUTANTS: dict[str, Mutant] = {
         Planner._next, "changes.wait(mark, wake_at - began)", "changes.wait(changes.mark(), wake_at - began)"
     ),
     "files are removed before the commit": Mutant(
-        watch.observe,
+        watch.advance_units,
         "        remove_files(catalog.store, garbage)\n",
         "            remove_files(catalog.store, garbage)\n",
     ),

@@ -27,7 +27,7 @@ from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors import invariants
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.errors.operator_errors import OperatorError
-from streams_orchestration.runtime.observing.status_summaries import observe_status, read_summaries
+from streams_orchestration.runtime.observing.status_summaries import advance_and_read_status, read_summaries
 from streams_orchestration.runtime.programs.deployed_pes import deployed_pes
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import HERE
@@ -322,7 +322,7 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                 if _names_damage(words, faults) and damage.is_last_word(checks.epochs, scheduler.now):
                     over.append(f"it is given up: {words}")
                     return
-                status = observe_status(catalog, name) if summary.suspected else None
+                status = advance_and_read_status(catalog, name) if summary.suspected else None
                 for failure in find_failures(status, clock.now()) if status else ():
                     recent = scheduler.now - faults.over_at < RECENT_SECONDS
                     often = failure.exhausted and (failure.launches >= LAUNCHES or recent)

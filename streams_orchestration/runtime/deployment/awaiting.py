@@ -14,7 +14,7 @@ from streams_orchestration.runtime.errors.errors import CatalogUnavailableError,
 from streams_orchestration.runtime.units.failures import FailedAgainError, explain_pe_failure, find_failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import UnitsStatus
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 
 POLL_SECONDS = 0.1
 FAILING_SECONDS = 3.0
@@ -56,7 +56,7 @@ def await_running_pes(catalog: Catalog, application: str, timeout: float) -> Uni
                 return True
             message = f"{application} was stopped"
             raise HostLaunchError(message)
-        observe(catalog, application)
+        advance_units(catalog, application)
         _require_working(status)
         now = clock.now()
         failures_now = {failure.unit: failure for failure in find_failures(status, now)}

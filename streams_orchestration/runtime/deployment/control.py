@@ -24,7 +24,7 @@ from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_machine import WORKING
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_facts import FailureCause, Health
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 
 STOP_SECONDS = 30.0
 """Default seconds that `cancel_application` gives hosts to end by themselves."""
@@ -62,7 +62,7 @@ def launch_hosts(
         CommitUnknownError: it is unknown whether the hosts were claimed, and not all are known to have been started.
     """
     asked_at = None if asked_at is None else clock.shared(asked_at)
-    observe(catalog, application)
+    advance_units(catalog, application)
     status = read_units(catalog, application)
     failed = find_failures(status, clock.now()) if recover else ()
     mendable = [failure.unit for failure in failed if not failure.exhausted]

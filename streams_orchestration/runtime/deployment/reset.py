@@ -35,7 +35,7 @@ from streams_orchestration.runtime.units.reading import open_catalog, read_units
 from streams_orchestration.runtime.units.region_events import Event, ResetRequested, TimerFired
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 
 
 class NotResetError(StreamsRuntimeError):
@@ -90,7 +90,7 @@ def reset_unit(
     if not force:
         _refuse_lost(catalog, application, unit)
     _end_unusable_hosts(catalog, application, unit, generation)
-    observe(catalog, application, [unit])
+    advance_units(catalog, application, [unit])
     begin_reset(catalog, application, unit, generation=generation, force=force)
     retract(catalog, application)  # hosts do this as well, in case this process dies
     # also if the unit was reset before: that call may have died before it launched the hosts

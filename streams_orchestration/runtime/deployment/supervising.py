@@ -25,7 +25,7 @@ from streams_orchestration.runtime.units.failures import FailedAgainError, UnitF
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.reset_decisions import KnownFailure, ResetDecisions, decide_resets
 from streams_orchestration.runtime.units.status import UnitsStatus
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 
 HEALING_SECONDS = 12.0
 """Seconds for which `await_reset` leaves a failure to others: two looks of Dagster's sensor."""
@@ -60,14 +60,14 @@ def supervise(
     return status, decisions
 
 
-def observe_units(catalog: Catalog, application: str) -> UnitsStatus:
+def advance_and_read_units(catalog: Catalog, application: str) -> UnitsStatus:
     """Record the changes of an application's units, and return their status.
 
     Raises:
         NotDeployedError: the application is not deployed.
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
     """
-    observe(catalog, application)
+    advance_units(catalog, application)
     return read_units(catalog, application)
 
 
@@ -100,7 +100,7 @@ def await_reset(
 
     def look() -> UnitsStatus:
         """Return the status with this unit alone, and with no unit once it has recovered."""
-        status = observe_units(catalog, application)
+        status = advance_and_read_units(catalog, application)
         units = [each for each in status.units if each.name == unit]
         awaited = tuple(each for each in units if failed is None or not each.came_back_from(failed))
         return replace(status, units=awaited, pes=tuple(pe for pe in status.pes if awaited and pe.unit == unit))

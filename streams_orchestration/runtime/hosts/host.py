@@ -45,7 +45,7 @@ from streams_orchestration.runtime.units.bounded_run import end_bounded_run
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.garbage import Garbage, collect_garbage, sweep, unknown_pes
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
-from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon, observe
+from streams_orchestration.runtime.units.watch import PeOfUnit, advance_units, changes_soon
 
 MIN_INTERVAL_SECONDS = 0.1
 """Least seconds between two turns of the main loop, however often the catalog changes."""
@@ -221,7 +221,7 @@ class Host:
             observes = self.news or began - self.observed >= OBSERVE_SECONDS or clock.now() >= self.deadline
             if observes:
                 self.observed = began
-                self.observe(began)
+                self.advance_units(began)
             self.news = self.reconcile()
             if row.bounded is not None:
                 end_bounded_run(self.catalog, self.application, list(self.queries.programs.values()))
@@ -240,10 +240,10 @@ class Host:
             next_turn = MIN_INTERVAL_SECONDS if self.news else MAX_INTERVAL_SECONDS if observes else OBSERVE_SECONDS
             self._await_change(mark, began, began + next_turn)
 
-    def observe(self, now: float) -> None:
-        """Observe this host's units, or all after `SURVEY_SECONDS` or a host's death."""
+    def advance_units(self, now: float) -> None:
+        """Advance the units of this host, or all units after `SURVEY_SECONDS` or a host's death."""
         everything = now - self.surveyed >= SURVEY_SECONDS
-        observe(self.catalog, self.application, None if everything else self.units)
+        advance_units(self.catalog, self.application, None if everything else self.units)
         if everything:
             self.surveyed = now
 

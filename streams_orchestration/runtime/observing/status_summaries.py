@@ -20,7 +20,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.failures import may_need_reset
 from streams_orchestration.runtime.units.health import read_healths
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 
 POLL_SECONDS = 0.25
 """Seconds between two looks while nothing is wrong."""
@@ -31,7 +31,7 @@ _APPLICATIONS = select(_a.c.name, _a.c.wanted, _a.c.state, _a.c.life)
 _UNITS = select(tables.unit).order_by(tables.unit.c.name)
 
 
-def observe_status(catalog: Catalog, application: str) -> ApplicationStatus:
+def advance_and_read_status(catalog: Catalog, application: str) -> ApplicationStatus:
     """Record the changes of an application's units, and return its status.
 
     If a unit that waits for a reset lacks a file of its cut, this function checks if the file is back, and records
@@ -41,7 +41,7 @@ def observe_status(catalog: Catalog, application: str) -> ApplicationStatus:
         NotDeployedError: the application is not deployed.
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
     """
-    observe(catalog, application)
+    advance_units(catalog, application)
     status = status_in(catalog, application)
     lost = [unit.name for unit in status.units if unit.waits and unit.lost is not None]
     if lost and status.state in ("RUNNING", "WAITING") and len(check_cuts(catalog, application, lost)) < len(lost):

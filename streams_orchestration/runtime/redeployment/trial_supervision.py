@@ -12,7 +12,7 @@ from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.awaiting import require_machines
 from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.deployment.reset import NotResetError, reset_failed_unit
-from streams_orchestration.runtime.deployment.supervising import observe_units, supervise
+from streams_orchestration.runtime.deployment.supervising import advance_and_read_units, supervise
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.reading import units_status
@@ -64,7 +64,7 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
         try:
             mark = catalog.changes.mark()
             status, decisions = supervise(
-                lambda: observe_units(catalog, application), known, begin, patience=SENSOR_GRACE_SECONDS
+                lambda: advance_and_read_units(catalog, application), known, begin, patience=SENSOR_GRACE_SECONDS
             )
             known = decisions.known
             with catalog.read() as connection:

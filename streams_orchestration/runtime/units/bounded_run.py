@@ -19,7 +19,7 @@ from streams_orchestration.runtime.units.holding import (
     hold_units,
 )
 from streams_orchestration.runtime.units.trial import is_on_trial
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 
 
 def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PeProgram]) -> bool:
@@ -96,7 +96,7 @@ def _end_driven_epochs(held: HeldUnits) -> None:
         with catalog.write_unit(application, name) as connection:
             connection.execute(update(u).where(*open_epochs, u.c.name == name).values(drain_asked=u.c.current_epoch))
     if names:
-        observe(catalog, application, names)
+        advance_units(catalog, application, names)
 
 
 def _stop(held: HeldUnits, run: str) -> bool:

@@ -304,8 +304,8 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition | PeStatus]
 def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
     """Return True if the row of a unit suggests that it may need a reset; `find_failures` makes the decision.
 
-    A unit with times in the future suggests that, too: they hide that a host is gone, until `observe` moves them. A
-    unit that has ended needs none.
+    A unit with times in the future suggests that, too: they hide that a host is gone, until `advance_units` moves
+    them. A unit that has ended needs none.
 
     Args:
         unit: the row of the unit.

@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 
 # made once: making a statement takes longer than running it
 _c, _p, _u = tables.commit, tables.pe, tables.unit
@@ -73,7 +73,7 @@ def release_units(catalog: Catalog, application: str) -> None:
 
 
 def close_epochs(held: HeldUnits) -> None:
-    """Let the periods of held units that are not at a cut end now, and advance these units with `observe`.
+    """Let the periods of held units that are not at a cut end now, and advance these units with `advance_units`.
 
     Units whose trigger operator ends their epochs have no period and stay as they are. If all other units are at cuts,
     nothing is done. Raises StreamsRuntimeError if a unit was removed meanwhile, or a rule of the protocol is broken.
@@ -93,7 +93,7 @@ def close_epochs(held: HeldUnits) -> None:
             if not at_cut(connection, application, name)
         ]
         connection.execute(update(u).where(*early, u.c.name.in_(open_units)).values(deadline=now))
-    observe(catalog, application, open_units)
+    advance_units(catalog, application, open_units)
 
 
 def describe_held_work(connection: Connection, held: HeldUnits) -> str:

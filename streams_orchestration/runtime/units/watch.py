@@ -26,7 +26,7 @@ _UNITS = select(_u).where(_u.c.application == bindparam("of"))
 _NAMED_UNITS = _UNITS.where(_u.c.name.in_(bindparam("names", expanding=True)))
 
 
-def observe(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> tuple[str, ...]:
+def advance_units(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> tuple[str, ...]:
     """Update the states of units, and decide a redeploy that is on trial if that is possible now.
 
     Nothing is written without news. Times that lie in the future, since the clock was set back, are moved first. An

@@ -33,7 +33,7 @@ from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.redeployment.redeploying import PlanChange
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import (
     expected_totals,
@@ -136,7 +136,7 @@ def test_an_application_that_is_stopped_during_a_reset_continues_from_the_cut(
     if fails_again:
         with local.catalog.write() as connection:
             connection.execute(update(tables.pe).values(state="FAILED", error="boom"))
-        observe(local.catalog, "app")
+        advance_units(local.catalog, "app")
     (unit,) = read_status(home, "app").units
     assert (unit.state, unit.open_epoch > unit.current_epoch) == ("UNHEALTHY" if fails_again else "RESETTING", True)
     cancel_application(Catalog(home), "app", 0.0)

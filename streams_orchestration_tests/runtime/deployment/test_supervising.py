@@ -59,7 +59,7 @@ class Awaited:
         monkeypatch.setattr(world, "now", lambda: NOW + self.now)
         monkeypatch.setattr(world, "monotonic", lambda: self.now)
         monkeypatch.setattr(world, "sleep", self.sleep)
-        monkeypatch.setattr(supervising, "observe_units", self.observe)
+        monkeypatch.setattr(supervising, "advance_and_read_units", self.observe)
         monkeypatch.setattr(supervising, "reset_failed_unit", self.reset)
 
     def sleep(self, seconds: float) -> None:

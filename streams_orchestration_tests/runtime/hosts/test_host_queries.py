@@ -21,7 +21,7 @@ from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.sinks.sinks import record_failure
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.holding import HeldUnits, hold_units, release_units
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.locked import deploy
@@ -99,7 +99,7 @@ def set_unit(host: Host, **values: Any) -> None:
 def test_units_are_told_at_once_of_what_has_happened_and_else_now_and_then(host: Host):
     host.reconcile()
     assert host.reconcile(), "the PEs run: the region may begin to work"
-    observe(host.catalog, "app")
+    advance_units(host.catalog, "app")
     assert not host.reconcile()
     set_unit(host, timer="period", deadline=0.0)
     assert host.reconcile(), "the period has passed"
@@ -117,17 +117,17 @@ def test_a_host_looks_at_the_units_of_others_now_and_then_and_when_one_has_died(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ):
     looks: list[Any] = []
-    monkeypatch.setattr(hosts, "observe", lambda *given: looks.append(given[2]))
+    monkeypatch.setattr(hosts, "advance_units", lambda *given: looks.append(given[2]))
     everything, own = None, {"region-0"}
     for now in (100.0, 101.0, 109.0, 110.0, 111.0):
-        host.observe(now)
+        host.advance_units(now)
     assert looks == [everything, own, own, everything, own]
     host.neighbours = [(2**22 + 1, 1.0)]
     assert host.reconcile(), "nobody may be left who looks at its units"
-    host.observe(112.0)
+    host.advance_units(112.0)
     assert looks[-1] is everything
     host.reconcile()
-    host.observe(113.0)
+    host.advance_units(113.0)
     assert looks[-1] == own
 
 

@@ -40,7 +40,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import StoreError
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.region_machine import LIMIT
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
 from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
@@ -148,7 +148,7 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
     assert sorted((unit.state, unit.generation) for unit in after.units) == [("PROCESSING", 1), ("UNHEALTHY", 1)]
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time()))
-    observe(Catalog(home), "app")
+    advance_units(Catalog(home), "app")
     came_back = read_status(home, "app").units
     assert sorted((unit.state, unit.generation) for unit in came_back) == [("PROCESSING", 1), ("RESETTING", 2)]
 
@@ -192,7 +192,7 @@ def test_a_host_that_a_new_plan_has_entered_and_nobody_has_started_is_seen_by_wh
     assert next(watch_applications(home, 0.0))["app"].suspected == ("region-0",)
     (failure,) = find_failures(read_status(home, "app"), time.time())
     assert "was not started" in failure.reason
-    observe(Catalog(home), "app")
+    advance_units(Catalog(home), "app")
     assert read_status(home, "app").units[0].state != "UNHEALTHY", "what runs goes on"
 
 

@@ -17,7 +17,7 @@ from streams_orchestration.runtime.lineage.client import LineageError
 from streams_orchestration.runtime.lineage.failure_report import report_lineage_failure
 from streams_orchestration.runtime.lineage.reporter import Reporter
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime.applications import write_rows
 from streams_orchestration_tests.runtime.lineage.sent import SentEvents, filtered
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -57,7 +57,7 @@ def fail_for_good(running: Running) -> None:
         connection.execute(
             update(tables.pe).where(tables.pe.c.id == 0).values(state="FAILED", error=error, permanent=True)
         )
-    observe(running.catalog, running.name)
+    advance_units(running.catalog, running.name)
 
 
 def test_a_run_goes_from_its_start_over_cuts_to_its_end(running: Running, sent: SentEvents):
@@ -158,7 +158,7 @@ def test_a_unit_that_is_reset_is_unhealthy_meanwhile(running: Running, sent: Sen
     running.work()
     mine.send_due()
     running.set(tables.pe, state="FAILED", error="away")
-    observe(running.catalog, running.name)
+    advance_units(running.catalog, running.name)
     mine.send_due()
     assert sent.names == ["START", "RUNNING", "RUNNING"]
     states = {unit["state"] for unit in sent.events[-1]["run"]["facets"]["streams_units"]["units"]}

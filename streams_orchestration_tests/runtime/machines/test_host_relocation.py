@@ -17,7 +17,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, kind_of_disk, read_failed
 from streams_orchestration.runtime.units.controller import begin_again
 from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
 from streams_orchestration_tests.runtime.running import FakeHosts
@@ -148,7 +148,7 @@ def test_a_host_that_ends_on_every_other_machine_returns_to_the_one_it_has_left(
     ends, most = Counter[str | None](), 4 * MOVE_AFTER
     while place.host.machine != "north" and ends.total() < most:
         place.set(tables.host, state="RUNNING", pid=1, space=ELSEWHERE, heartbeat_at=clock.now())
-        observe(place.catalog, place.name, ["region-0"])  # the reset begins, since the host lives
+        advance_units(place.catalog, place.name, ["region-0"])  # the reset begins, since the host lives
         ends[place.host.machine] += 1
         place.set(tables.host, state="FAILED", error="OSError: Input/output error", storage_error="Input/output error")
         reset_unit(place.home, place.name, "region-0")

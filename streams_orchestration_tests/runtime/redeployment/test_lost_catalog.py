@@ -24,7 +24,7 @@ def test_awaiting_a_trial_ends_if_the_catalog_stays_away(
     file = write_rows(tmp_path / "rows.parquet", 4)
     local = LocalApplication(Home(tmp_path / "home"), compiled([source("Rows", file), sink("Out", "Rows")]))
     now = [0.0]
-    observe_units = trial_supervision.observe_units
+    advance_and_read_units = trial_supervision.advance_and_read_units
 
     def sleep(pause: float) -> None:
         now[0] += pause
@@ -33,11 +33,11 @@ def test_awaiting_a_trial_ends_if_the_catalog_stays_away(
         if now[0] < seconds:
             message = "the catalog does not answer"
             raise CatalogUnavailableError(message)
-        return observe_units(local.catalog, local.name)
+        return advance_and_read_units(local.catalog, local.name)
 
     monkeypatch.setattr(world, "monotonic", lambda: now[0])
     monkeypatch.setattr(world, "sleep", sleep)
-    monkeypatch.setattr(trial_supervision, "observe_units", observe_when_there)
+    monkeypatch.setattr(trial_supervision, "advance_and_read_units", observe_when_there)
     if given_up:
         with pytest.raises(CatalogUnavailableError):
             await_trial(local.catalog, local.name)

@@ -37,7 +37,7 @@ class OnTrial:
         with undecided():
             begin(local)
         monkeypatch.setattr(trial_supervision, "POLL_SECONDS", 0.0)
-        monkeypatch.setattr(trial_supervision, "observe_units", self.observe)
+        monkeypatch.setattr(trial_supervision, "advance_and_read_units", self.observe)
         monkeypatch.setattr(trial_supervision, "reset_failed_unit", self.reset)
         monkeypatch.setattr(trial_supervision, "launch_hosts", lambda *_, **__: ())
         monkeypatch.setattr(world, "now", lambda: self.now)

@@ -36,7 +36,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.previous_plan import read_plan
 from streams_orchestration.runtime.units.trial import open_trial, read_trial, revert_open
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
@@ -194,7 +194,7 @@ def test_any_observer_of_a_failed_trial_restores_the_previous_plan(
     former = read_status(local.home, local.name).fingerprint
     begin(local)
     failure(local)
-    observe(local.catalog, local.name)
+    advance_units(local.catalog, local.name)
     trial = trial_of(local)
     assert trial.state == "REVERTED"
     assert re.match(FAILURES[failure], trial.cause or ""), trial.cause
@@ -325,8 +325,8 @@ def test_a_second_redeploy_waits_until_the_first_is_decided(local: LocalApplicat
         waited.append(trial_of(local).state)
         time_is_over(local)
 
-    look = trial_supervision.observe_units
-    monkeypatch.setattr(trial_supervision, "observe_units", lambda *given: (wait(), look(*given))[1])
+    look = trial_supervision.advance_and_read_units
+    monkeypatch.setattr(trial_supervision, "advance_and_read_units", lambda *given: (wait(), look(*given))[1])
     begin(local, width=1)
     assert waited[0] == "OPEN"
     finish(local)
@@ -336,7 +336,7 @@ def test_a_trial_that_was_stopped_is_decided_when_the_application_runs_again(loc
     begin(local)
     cancel_application(local.catalog, local.name, 1.0)
     time_is_over(local)
-    observe(local.catalog, local.name)
+    advance_units(local.catalog, local.name)
     assert trial_of(local).state == "OPEN"
     with pytest.raises(OnTrialError, match=r"--revert"):
         locked.begin_redeploy(local.home, deployable(visits(local.home.root.parent, 1, 1)))

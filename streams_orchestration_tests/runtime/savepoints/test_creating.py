@@ -33,7 +33,7 @@ from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.holding import HeldUnits
 from streams_orchestration.runtime.units.region_machine import LIMIT
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime.applications import published
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.locked import create_savepoint, deploy
@@ -270,7 +270,7 @@ def test_a_stopped_application_stays_so_if_the_process_that_runs_it_for_a_savepo
         raise KilledError
 
     def wanted() -> str | None:
-        observe(local.catalog, "app")
+        advance_units(local.catalog, "app")
         with local.catalog.read() as connection:
             return connection.scalar(select(tables.application.c.wanted))
 

@@ -22,7 +22,7 @@ from streams_orchestration.runtime.settings.limits import ENTERED_LIMIT
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import LAUNCH_PAUSES, LAUNCHES
 from streams_orchestration.runtime.units.reset_decisions import RETRIES, KnownFailure, decide_resets
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -177,7 +177,7 @@ def test_others_are_given_time_to_answer_first(later: float, wanted: list[str]):
 
 def heal(local: LocalApplication, known: dict[str, KnownFailure]) -> tuple[set[str], dict[str, KnownFailure]]:
     """Reset the failed units as a healer does; return them, and the state known afterwards."""
-    observe(local.catalog, local.name)
+    advance_units(local.catalog, local.name)
     healing = decide_resets(read_status(local.home, local.name), time.time(), known)
     for failure in (request.failure for request in healing.resets):
         reset_unit(local.home, local.name, failure.unit, generation=failure.generation)
@@ -211,7 +211,7 @@ def come_up(local: LocalApplication) -> None:
     """Hosts that were launched report, and the PEs run."""
     with local.catalog.write() as connection:
         connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time(), launches=0))
-    observe(local.catalog, local.name)
+    advance_units(local.catalog, local.name)
     local.report_running()
 
 

@@ -11,12 +11,12 @@ from sqlalchemy import select
 from streams_orchestration import world
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.observing.status_summaries import observe_status, read_summaries
+from streams_orchestration.runtime.observing.status_summaries import advance_and_read_status, read_summaries
 from streams_orchestration.runtime.processes.processes import is_here
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, HOLD_SECONDS
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.repeated_failures import times_of_failure
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime.running import Running
 
 pytestmark = pytest.mark.slow
@@ -42,7 +42,7 @@ def suspected(running: Running) -> list[str]:
     """Return the units that a healer resets, which looks closer at what the summary shows."""
     if not read_summaries(running.catalog)[running.name].suspected:
         return []
-    status = observe_status(running.catalog, running.name)
+    status = advance_and_read_status(running.catalog, running.name)
     return [failure.unit for failure in find_failures(status, clock.now())]
 
 
@@ -82,7 +82,7 @@ def test_a_time_of_a_unit_is_as_late_as_it_may_be_now(
 ):
     running.set(tables.unit, **{column_of: time.time() + ahead})
     set_back(monkeypatch)
-    observe(running.catalog, running.name)
+    advance_units(running.catalog, running.name)
     assert column(running, tables.unit, column_of) <= clock.now() + most + 10.0
 
 
@@ -90,7 +90,7 @@ def test_a_pause_before_a_reset_is_not_prolonged(running: Running, monkeypatch: 
     now = time.time()
     running.set(tables.unit, outage={"failed": now, "detected": now}, tries=[["host 0", 2, now, False]])
     set_back(monkeypatch)
-    observe(running.catalog, running.name)
+    advance_units(running.catalog, running.name)
     assert max(column(running, tables.unit, "outage").values()) <= clock.now()
     assert column(running, tables.unit, "tries")[0][2] <= clock.now()
 
@@ -99,7 +99,7 @@ def test_times_that_are_right_stay(running: Running, monkeypatch: pytest.MonkeyP
     names = ("since", "deadline", "outage", "tries")
     before = [column(running, tables.unit, name) for name in names]
     monkeypatch.setattr(world, "now", lambda: time.time() - AHEAD_SECONDS / 2)
-    observe(running.catalog, running.name)
+    advance_units(running.catalog, running.name)
     assert [column(running, tables.unit, name) for name in names] == before
 
 
@@ -107,7 +107,7 @@ def test_a_process_that_knows_the_time_badly_changes_nothing(running: Running, m
     since = column(running, tables.unit, "since")
     clock.read(time.time() - SET_BACK, clock.started() - 60.0)
     try:
-        observe(running.catalog, running.name)
+        advance_units(running.catalog, running.name)
         assert column(running, tables.unit, "since") == since
     finally:
         clock.forget_reading()

@@ -32,7 +32,7 @@ from streams_orchestration.runtime.units import unit_store
 from streams_orchestration.runtime.units.controller import begin_again
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.garbage import sweep
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime import applications
 from streams_orchestration_tests.runtime.applications import network
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -51,11 +51,11 @@ def test_a_region_is_processing_only_when_every_pe_runs(tmp_path: Path, hosts: F
     running.set(tables.unit, state="STARTED")
     running.set(tables.pe, running=0)
     for pe in range(3):
-        observe(running.catalog, running.name)
+        advance_units(running.catalog, running.name)
         assert running.unit.state == "STARTED"
         with running.catalog.write() as connection:
             connection.execute(update(tables.pe).where(tables.pe.c.id == pe).values(running=1))
-    observe(running.catalog, running.name)
+    advance_units(running.catalog, running.name)
     assert running.unit.state == "PROCESSING"
 
 
@@ -74,7 +74,7 @@ def test_the_states_of_a_host_that_dies(running: Running):
     running.work()
     before = running.unit
     running.kill_host()
-    observe(running.catalog, running.name)
+    advance_units(running.catalog, running.name)
     unit = running.unit
     assert (unit.state, unit.attempts, unit.generation) == ("UNHEALTHY", 0, 1)
     assert "is gone" in (unit.cause or "")
@@ -84,7 +84,7 @@ def test_the_states_of_a_host_that_dies(running: Running):
     assert running.hosts.launched == [0, 0]
     assert running.failure is None, "it is taken care of"
     running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
-    observe(running.catalog, running.name)
+    advance_units(running.catalog, running.name)
     unit = running.unit
     assert (unit.state, unit.attempts, unit.generation) == ("RESETTING", 1, 2)
     assert (unit.completed_epoch, unit.current_epoch) == (before.completed_epoch, before.current_epoch)
@@ -106,7 +106,7 @@ def test_a_host_that_dies_after_the_look_of_those_who_start_hosts_counts_as_any_
 ):
     running.work()
     running.kill_host()
-    monkeypatch.setattr(control, "observe", lambda *_: ())
+    monkeypatch.setattr(control, "advance_units", lambda *_: ())
     control.launch_hosts(running.catalog, running.name)
     assert (running.unit.state, running.unit.kind) == ("UNHEALTHY", "host 0")
 
@@ -123,7 +123,7 @@ def batch_in_flight(running: Running) -> tuple[PeProgram, BatchPlan, list[TaskRe
 def test_nothing_is_committed_between_the_failure_and_the_reset(running: Running):
     program, plan, results = batch_in_flight(running)
     running.kill_host()
-    observe(running.catalog, running.name)
+    advance_units(running.catalog, running.name)
     with pytest.raises(StaleGenerationError, match="region-0 is UNHEALTHY and goes back to its last complete epoch"):
         commit_batch(running.catalog, program, plan, results, 0.0)
 
@@ -143,7 +143,7 @@ def test_a_failure_that_went_by_is_reset_all_the_same(running: Running):
     """A host that was paused and goes on: what it did meanwhile was refused."""
     running.work()
     running.set(tables.host, heartbeat_at=time.time() - HEARTBEAT_LIMIT - 5.0)
-    observe(running.catalog, running.name)
+    advance_units(running.catalog, running.name)
     running.set(tables.host, heartbeat_at=time.time())
     failure = running.failure
     assert failure is not None
@@ -182,7 +182,7 @@ def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):
     running.local.trigger()
     assert (running.unit.state, running.unit.timer) == ("DRAINING", "drain")
     running.expire()
-    observe(running.catalog, running.name)
+    advance_units(running.catalog, running.name)
     assert running.unit.state == "DRAINING", "beginning the reset is for somebody who takes it up"
     failure = running.failure
     assert failure is not None
@@ -218,7 +218,7 @@ def test_a_reset_that_is_not_answered_has_the_hosts_killed(running: Running):
     assert not pids & running.hosts.alive_pids, "it cannot end by itself"
     assert (running.unit.state, running.unit.attempts) == ("UNHEALTHY", 1)
     running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
-    observe(running.catalog, running.name)
+    advance_units(running.catalog, running.name)
     assert (running.unit.state, running.unit.attempts) == ("RESETTING", 2)
     running.finish()
 
@@ -307,7 +307,7 @@ def test_a_host_that_dies_while_others_are_launched_is_fenced_off(running: Runni
     program, plan, results = batch_in_flight(running)
     running.kill_host()
     with monkeypatch.context() as unseen:
-        unseen.setattr(control, "observe", lambda *_: None)
+        unseen.setattr(control, "advance_units", lambda *_: None)
         control.launch_hosts(running.catalog, running.name)
     assert running.hosts.launched == [0, 0]
     assert (running.unit.state, running.failure) == ("UNHEALTHY", None)
@@ -328,7 +328,7 @@ def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
         with local.catalog.write() as connection:
             connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time()))
             connection.execute(update(tables.pe).where(tables.pe.c.id == pe).values(state="FAILED", error="boom"))
-        observe(local.catalog, local.name)
+        advance_units(local.catalog, local.name)
         (failure,) = find_failures(read_status(local.home, local.name), time.time())
         unit = next(unit for unit in read_status(local.home, local.name).units if unit.name == name)
         assert unit.outage is not None
@@ -348,7 +348,7 @@ def test_each_failure_of_a_pe_is_an_event_although_its_cause_is_the_same(tmp_pat
         with local.catalog.write() as connection:
             connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time()))
             connection.execute(failed)
-        observe(local.catalog, local.name)
+        advance_units(local.catalog, local.name)
         reset_unit(local.home, local.name, unit.name)
         local.report_running()
     local.trigger()

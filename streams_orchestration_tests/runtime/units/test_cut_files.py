@@ -13,7 +13,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.observing.status_summaries import observe_status
+from streams_orchestration.runtime.observing.status_summaries import advance_and_read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.tasks import state_files
@@ -184,6 +184,6 @@ def test_the_status_shows_that_a_lost_file_of_a_failed_unit_is_back(tmp_path: Pa
     check_cuts(local.catalog, local.name)
     with local.catalog.write() as connection:
         connection.execute(update(tables.unit).values(state="UNHEALTHY"))
-    assert observe_status(local.catalog, local.name).units[0].lost is not None
+    assert advance_and_read_status(local.catalog, local.name).units[0].lost is not None
     kept.rename(path)
-    assert observe_status(local.catalog, local.name).units[0].lost is None
+    assert advance_and_read_status(local.catalog, local.name).units[0].lost is None

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import reset as resetting
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.combinations import often
 from streams_orchestration_tests.runtime.running import Running
 
@@ -27,7 +27,7 @@ class CrashError(BaseException):
 
 
 def steps_of_a_reset() -> list[str]:
-    return ["_end_unusable_hosts", "observe", "begin_reset", "launch_hosts", "remove_files"]
+    return ["_end_unusable_hosts", "advance_units", "begin_reset", "launch_hosts", "remove_files"]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_transaction_that_dies_at_any_statement_changes_nothing(
 
     running.work()
     running.set(tables.pe, state="FAILED", error="boom")
-    observe(running.catalog, running.name)
+    advance_units(running.catalog, running.name)
     before = read_status(running.home, running.name)
     count, execute, this_thread = 0, Connection.execute, threading.get_ident()
 
@@ -121,14 +121,14 @@ def test_a_transaction_that_dies_at_any_statement_changes_nothing(
 def test_any_number_of_callers_do_one_reset(running: Running):
     running.work()
     running.kill_host()
-    observe(running.catalog, running.name)
+    advance_units(running.catalog, running.name)
     with ThreadPoolExecutor(8) as pool:
         actual = list(pool.map(lambda _: reset_unit(running.home, running.name, "region-0", generation=1), range(16)))
     assert set(actual) == {1}, "its host is not back"
     assert running.hosts.launched == [0, 0]
     running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: observe(running.catalog, running.name), range(16)))
+        list(pool.map(lambda _: advance_units(running.catalog, running.name), range(16)))
         list(pool.map(lambda _: reset_unit(running.home, running.name, "region-0", generation=1), range(16)))
     assert (running.unit.generation, running.unit.attempts) == (2, 1)
     assert running.events.count("reset began") == 1

@@ -32,7 +32,7 @@ from streams_orchestration.runtime.units.repeated_failures import (
 )
 from streams_orchestration.runtime.units.status import PeStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
-from streams_orchestration.runtime.units.watch import observe
+from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.locked import deploy
@@ -196,7 +196,7 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
         connection.execute(tables.host.update().values(machine=machine))
     engine.queries[-1].failed = failure
     host.reconcile()
-    observe(host.catalog, "app")
+    advance_units(host.catalog, "app")
     (reported,) = find_failures(read_units(Catalog(home), "app"), NOW)
     assert reported.reason == f"PE 0 failed: {failure}"
     reset_unit(home, "app", "region-0", launcher=FakeHosts())
