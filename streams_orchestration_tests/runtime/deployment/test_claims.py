@@ -148,6 +148,12 @@ def test_a_host_that_is_stopped_while_it_starts_is_ended_again(home: Home, hosts
     assert pids(home)[0] is None
 
 
+def test_failed_launches_before_a_stop_do_not_count_after_it(home: Home, hosts: FakeHosts):
+    change(home, 0, state="FAILED", launches=5)
+    status = cancel_application(Catalog(home), "app", timeout=0.0)
+    assert [host.launches for host in status.hosts] == [0, 0]
+
+
 def test_a_host_that_another_process_starts_anew_meanwhile_is_ended_again(home: Home, hosts: FakeHosts):
     launcher = Interrupted(hosts, lambda start: start.host or change(home, 0, incarnation="newer", pid=7))
     assert launch_hosts(Catalog(home), "app", launcher=launcher) == ("host 1, pid 102",)
