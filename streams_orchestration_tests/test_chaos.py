@@ -92,6 +92,11 @@ def test_lost_doubled_and_mixed_up_tuples_are_named(actual: Outcome, message: st
     assert message in difference
 
 
+@pytest.mark.parametrize(("actual", "wanted"), [({}, {"Held": {}}), ({"Held": {}}, {})])
+def test_an_empty_state_may_never_have_been_stored(actual: dict[str, object], wanted: dict[str, object]):
+    assert differences(Outcome({}, actual), Outcome({}, wanted), []) == []
+
+
 FIRINGS = [("a", 0, 1, 1, 0), ("a", 0, 2, 3, 1), ("b", 0, 1, 5, 0)]
 
 

@@ -123,7 +123,8 @@ def differences(actual: Outcome, wanted: Outcome, ordered: Iterable[str], *, by_
         elif sink in ordered and (first := _first_other(is_, should, by_key=by_key)) is not None:
             reported.append(f"{sink}: out of order {first}")
     for operator in sorted({*actual.states, *wanted.states}):
-        if actual.states.get(operator) != wanted.states.get(operator):
+        # an operator whose state is empty may never have stored one
+        if (actual.states.get(operator) or {}) != (wanted.states.get(operator) or {}):
             reported.append(f"{operator}: its state is not that of an undisturbed run")
     return reported
 
