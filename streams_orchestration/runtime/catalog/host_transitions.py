@@ -146,12 +146,16 @@ def fail_hosts_of_last_boot(connection: Connection, machine: str) -> None:
 def stop_hosts(connection: Connection, application: str) -> None:
     """Mark all hosts of an application as STOPPED, except for complete ones.
 
-    The error of a failed host stays; a host that waits for a machine no longer does. Failed launches before the stop no
-    longer count.
+    The error of a failed host stays; a host that waits for a machine no longer does.
     """
     mine = (_h.c.application == application, _h.c.state != "COMPLETED")
     connection.execute(update(_h).where(*mine, _h.c.state == "WAITING").values(error=None))
-    connection.execute(update(_h).where(*mine).values(state="STOPPED", launches=0))
+    connection.execute(update(_h).where(*mine).values(state="STOPPED"))
+
+
+def forget_launches(connection: Connection, application: str) -> None:
+    """Set the number of failed launches in a row of an application's hosts to 0, since the application starts again."""
+    connection.execute(update(_h).where(_h.c.application == application).values(launches=0))
 
 
 def set_times(connection: Connection, host: HostRow, times: Mapping[str, float]) -> None:

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.deployment_plan import DeployedPe, Deploymen
 from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.host_transitions import insert_host
+from streams_orchestration.runtime.catalog.host_transitions import forget_launches, insert_host
 from streams_orchestration.runtime.catalog.pe_transitions import replace_program
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.clocks import clock
@@ -213,8 +213,9 @@ def resume(connection: Connection, application: str, state: str, settings: Setti
     """Mark an application as wanted to run, without a limit of time.
 
     If it had stopped, by its former `state` or because a bounded run has ended, every PE continues after its last
-    commit, in a new generation that fences off old processes. Its hosts then get the given settings, and an open trial
-    begins its time again. A unit with a Spark query that has stopped within an epoch is marked for a reset.
+    commit, in a new generation that fences off old processes. Its hosts then get the given settings, their failed
+    launches no longer count, and an open trial begins its time again. A unit with a Spark query that has stopped within
+    an epoch is marked for a reset.
 
     Raises:
         NotDeployableError: the application is partly removed.
@@ -230,6 +231,7 @@ def resume(connection: Connection, application: str, state: str, settings: Setti
         return
     values = {"state": "RUNNING", "settings": asdict(settings), "started_at": clock.now()}
     connection.execute(update(a).where(a.c.name == application).values(values))
+    forget_launches(connection, application)
     t = tables.trial  # a redeploy may have been interrupted, with its trial still open
     trial = (t.c.application == application, t.c.state == "OPEN")
     connection.execute(update(t).where(*trial).values(until=clock.now() + t.c.within))

@@ -15,12 +15,13 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog, has_turn
 from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
+from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.errors.errors import CommitUnknownError, HostLaunchError, NotDeployableError
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.machines.agent import Agent, Machine
 from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.processes.processes import ProcessIdentity
-from streams_orchestration.runtime.settings.settings import EngineSettings
+from streams_orchestration.runtime.settings.settings import EngineSettings, Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows
@@ -148,10 +149,12 @@ def test_a_host_that_is_stopped_while_it_starts_is_ended_again(home: Home, hosts
     assert pids(home)[0] is None
 
 
-def test_failed_launches_before_a_stop_do_not_count_after_it(home: Home, hosts: FakeHosts):
+def test_failed_launches_before_a_stop_do_not_count_after_the_next_start(home: Home):
     change(home, 0, state="FAILED", launches=5)
-    status = cancel_application(Catalog(home), "app", timeout=0.0)
-    assert [host.launches for host in status.hosts] == [0, 0]
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.application).values(wanted="STOPPED"))
+        resume(connection, "app", "STOPPED", Settings())
+        assert list(connection.scalars(select(tables.host.c.launches))) == [0, 0]
 
 
 def test_a_host_that_another_process_starts_anew_meanwhile_is_ended_again(home: Home, hosts: FakeHosts):
