@@ -113,7 +113,7 @@ def _of_application(
         write_json(document, output)
         name = compilation.logical.application
         text = f"{output}: apply it with `streams deploy {spec} --decoupling {output}`"
-        note(f"{text}. If {name} is deployed, use `redeploy` in place of `deploy`, which keeps its state.")
+        note(f"{text}. If {name} is deployed, use `redeploy` in place of `deploy`: its state is kept.")
     if output is None or format_ == "table":
         _write(document, decision_table(compilation, decision), format_, None)
     return 0

@@ -111,8 +111,8 @@ def write_wanted_state_op(key: str) -> NamedOp:
         no other plan, and stores no decision. A redeploy or a revert starts hosts already here, for its trial.
 
         Raises:
-            Failure: a redeploy or a revert is wanted, the run may have a container of its own, and no machine is
-                registered; or the redeploy or revert was refused.
+            Failure: the config allows a redeploy or wants a revert, the run may have a container of its own, and no
+                machine is registered; or the redeploy or revert was refused.
             StreamsRuntimeError, OSError: the plan cannot be written.
         """
         with application_step(context) as application:

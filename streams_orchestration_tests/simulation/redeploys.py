@@ -41,7 +41,7 @@ class Redeploys:
 
     @property
     def most_apart(self) -> int:
-        """The machines on which every plan runs: as many as a plan has hosts that must be apart, and at least one."""
+        """The number of machines that suffices for each plan: the most hosts of a plan that must be apart, or one."""
         needs = (plan.plan.requirements for plan in self.plans)
         return max(1, *(sum(bool(host.exlocation) for host in each) for each in needs))
 

@@ -84,13 +84,13 @@ class PeBeforeStart(CatalogRow):
 
 
 def read_before_start(connection: Connection, application: str, host: int) -> Sequence[PeBeforeStart]:
-    """Return the PEs of a host as `restore_before_start` restores them."""
+    """Return the columns of a host's PEs that its start will change, for `restore_before_start`."""
     mine = (_p.c.application == application, _p.c.host == host)
     return PeBeforeStart.all(connection, select(_p.c.id, _p.c.state, _p.c.error, _p.c.permanent).where(*mine))
 
 
 def restore_before_start(connection: Connection, application: str, pes: Sequence[PeBeforeStart]) -> None:
-    """Set PEs whose host was not started to their columns before, except for PEs that have changed since."""
+    """Restore the columns of PEs whose host could not be started, except for PEs whose state has changed since."""
     for pe in pes:
         mine = (_p.c.application == application, _p.c.id == pe.id, _p.c.state == "STARTING")
         values = {"state": pe.state, "error": pe.error, "permanent": pe.permanent}
@@ -160,7 +160,7 @@ def reopen_pe(connection: Connection, pe: PeRow, position: StoredPosition) -> No
 
 
 def carry_counts(connection: Connection, application: str, pe: int, former: PeRow) -> None:
-    """Write the counts of the former PE with its number into the row and the first commit of a PE of a new plan."""
+    """Copy the counts of a former PE into the row and the only commit of the PE of a new plan that has its number."""
     counts = {"rows_in": former.rows_in, "rows_out": former.rows_out, "busy_seconds": former.busy_seconds}
     connection.execute(update(_p).where(*_is(application, pe)).values(**counts))
     connection.execute(update(_c).where(_c.c.application == application, _c.c.pe == pe).values(**counts))
@@ -172,7 +172,7 @@ def replace_program(connection: Connection, application: str, pe: int, program: 
 
 
 def note_running_unit(connection: Connection, application: str, unit: str, generation: int) -> None:
-    """Record that the PEs of a unit run in a generation, without their states: they are stepped, and have no host."""
+    """Record the generation in which the PEs of a unit are stepped without a host. Their states do not change."""
     mine = (_p.c.application == application, _p.c.unit == unit)
     connection.execute(update(_p).where(*mine).values(running=generation))
 

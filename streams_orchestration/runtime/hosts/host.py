@@ -277,7 +277,7 @@ class Host:
         return all(is_alive(*process) for process in self.neighbours)
 
     def tidy(self) -> None:
-        """Rotate logs and collect garbage; at times also check that cuts have their files. May raise OSError."""
+        """Rotate logs and collect garbage; at times also check the files of cuts. Raises OSError if a disk fails."""
         self._rotate_logs()
         if self.timed:
             self.garbage.collect()

@@ -101,7 +101,7 @@ def test_the_states_of_a_host_that_dies(running: Running):
     running.finish()
 
 
-def test_a_host_that_dies_after_the_look_of_those_who_start_hosts_counts_as_any_other(
+def test_a_host_that_dies_while_hosts_are_started_counts_under_its_own_kind(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ):
     running.work()
