@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -53,16 +54,39 @@ def test_each_line_of_each_document_is_a_tuple_and_a_marker_ends_the_fetch(tmp_p
 def test_lines_that_are_added_to_a_file_are_submitted_once_after_the_first_fetch(tmp_path: Path):
     file = tmp_path / "grows.txt"
     file.write_text("old\n")
+    added = ["one\ntwo"]
     given: dict[str, Any] = {"URIList": f"file://{file}", "fetchInterval": 0.05, "incrementalFetch": True}
     bench = Bench(InetSource, [], [TEXT], results=tmp_path, doNotStreamInitialFetch=True, punctPerFetch=True, **given)
 
     def is_done(_: bool) -> bool:
-        if Punctuation.WINDOW in bench.items() and not bench.rows():
-            file.write_text("old\none\ntwo")
+        if added and Punctuation.WINDOW in bench.items():
+            with file.open("a") as grows:  # in one write, so that no fetch sees a part of it
+                grows.write(added.pop())
         return len(bench.rows()) == 2
 
     produce(bench, is_done)
     assert bench.rows() == [("one", 0), ("two", 0)]
+
+
+@pytest.mark.slow
+def test_a_file_that_was_changed_within_one_tick_of_the_clock_is_fetched_again(tmp_path: Path):
+    file = tmp_path / "grows.txt"
+    file.write_text("old\n")
+    time = file.stat().st_mtime_ns
+    bench = Bench(
+        InetSource, [], [TEXT], results=tmp_path, URIList=f"file://{file}", fetchInterval=0.05, incrementalFetch=True
+    )
+
+    def is_done(_: bool) -> bool:
+        if bench.rows() == [("old", 0)]:
+            longer = tmp_path / "longer.txt"
+            longer.write_text("old\none")
+            os.utime(longer, ns=(time, time))
+            longer.replace(file)
+        return len(bench.rows()) == 2
+
+    produce(bench, is_done)
+    assert bench.rows() == [("old", 0), ("one", 0)]
 
 
 LISTS = [

@@ -251,7 +251,7 @@ class _Document:
         self._known = b""
         """The document as the last fetch has got it."""
         self._stamp = ""
-        """The time of its last change, as the server or the file system writes it."""
+        """The time of its last change as the server writes it, or a file's time and size; empty at first."""
 
     def fetch(self) -> bytes:
         """Fetch the document and return the data to submit; set `error` and return nothing if the fetch fails.
@@ -276,12 +276,13 @@ class _Document:
             self._caller.close()
 
     def _read(self) -> bytes | None:
-        """Read and return a file, and note its time; None if it has not changed, or after setting `error`."""
+        """Read and return a file, and note its time and size; None if both are as before, or after setting `error`."""
         name = unquote(urlsplit(self.address).path)
         path = Path("/" + name.lstrip("/"))
         path = path if path.is_absolute() and path.exists() else self._base / name.lstrip("/")
         try:
-            stamp = str(path.stat().st_mtime_ns)
+            status = path.stat()
+            stamp = f"{status.st_mtime_ns} {status.st_size}"  # two changes within a tick of the clock have one time
             if stamp == self._stamp and not self._given.unconditional_fetch:
                 return None
             data, self._stamp = path.read_bytes(), stamp

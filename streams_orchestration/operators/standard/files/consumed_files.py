@@ -18,8 +18,8 @@ from streams_orchestration.operators.storage.port import File, is_address
 class ConsumedFiles(FileSource):
     """The source that removes its files: each is deleted, or moved, when no reset can go back to it.
 
-    An offset lists the files that were read to their ends and are left, each with its name, inode and modification
-    time. So a file that was not read, or has changed since, is never removed.
+    An offset lists the files that were read to their ends and are left, each with its name, inode, modification time
+    and the number of bytes that were read. A file with unread bytes, or one that has changed since, is never removed.
 
     If the directory already has a file of that name, the moved file gets a number after its name, as in IBM Streams.
     """
@@ -54,8 +54,9 @@ class ConsumedFiles(FileSource):
 
     def _goes_on(self) -> bool:
         more = super()._goes_on()
-        if self.ended and isinstance(self.path, Path) and (found := _stamp(self.path)):
-            self.read.append([self._name(self.path), *found])
+        if self.ended and isinstance(self.path, Path):
+            identity = self.identity
+            self.read.append([self._name(self.path), identity.node, identity.modified, identity.size])
         return more
 
     def _offset(self) -> Offset:
@@ -131,10 +132,10 @@ def _is_same(path: Path, other: Path) -> bool:
     return os.path.samestat(path.lstat(), other.lstat())
 
 
-def _stamp(path: Path) -> list[int]:
-    """Return the inode and the modification time of a file, in nanoseconds since 1970; empty if it is gone."""
+def _stamp(path: Path) -> list[object]:
+    """Return the inode, the time and the size of a file as an offset lists them; empty if the file is gone."""
     try:
         found = path.stat()
     except FileNotFoundError:
         return []
-    return [found.st_ino, found.st_mtime_ns]
+    return [str(found.st_ino), found.st_mtime_ns, found.st_size]

@@ -79,6 +79,18 @@ def test_a_file_that_was_not_read_or_has_changed_stays(directory: Path, restarts
     assert left(directory) == ["0.csv", "a.csv"]
 
 
+def test_a_file_with_lines_that_were_not_read_stays(directory: Path):
+    bench = source(directory, file="a.csv")
+    removing: Any = bench.operator
+    removing.until = {"file": "a.csv", "size": (directory / "a.csv").stat().st_size}  # as with --available-now
+    with (directory / "a.csv").open("a") as file:
+        file.write("3\n")
+    offset = bench.produce().offset
+    assert bench.rows() == [(0,), (1,), (2,)]
+    removing.confirm(offset)
+    assert left(directory) == ["a.csv", "b.csv"]
+
+
 def test_a_file_of_another_owner_is_moved(directory: Path, monkeypatch: pytest.MonkeyPatch):
     """Only the owner of a file may set its times, and a second name of it has them anyway."""
 
