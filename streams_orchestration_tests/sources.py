@@ -229,8 +229,10 @@ def _is_exception(owner: ast.AST) -> bool:
 
 
 def silent(nodes: Iterable[ast.AST]) -> Iterator[int]:
-    """Yield the lines of functions whose docstring does not mention an error of the body, or a result of None."""
+    """Yield the lines of functions and fields whose docstring leaves out an error of the body, or a value of None."""
     for function in nodes:
+        if isinstance(function, ast.ClassDef | ast.FunctionDef):
+            yield from _silent_fields(function.body)
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         text = ast.get_docstring(function, clean=False)
@@ -244,6 +246,14 @@ def silent(nodes: Iterable[ast.AST]) -> Iterator[int]:
             or (not MENTIONS_FAULTS.search(text) and any(map(_checks, statements)))
         ):
             yield function.lineno
+
+
+def _silent_fields(body: Sequence[ast.stmt]) -> Iterator[int]:
+    for field, following in pairwise(body):
+        match field, following:
+            case ast.AnnAssign(annotation=kind), ast.Expr(value=ast.Constant(value=str(text))):
+                if ast.unparse(kind).endswith("| None") and not re.search("None|by default", text):
+                    yield field.lineno
 
 
 def _raises(statement: ast.stmt) -> bool:

@@ -270,6 +270,11 @@ def test_docstrings_are_idiomatic(package: str):
         ('def f():\n    """Return a."""\n    try:\n        check_a()\n    finally:\n        return', [1]),
         ('def f():\n    """Return a."""\n    checked(a)\n    b = check(a)', []),
         ('def f() -> int | None:\n    """Return a."""\ndef g() -> int | None:\n    """Return a; None if b."""', [1]),
+        (
+            'class C:\n    a: int | None\n    """A."""\n    b: int | None\n    """B; None if c."""\n    d: int | None',
+            [2],
+        ),
+        ('class C:\n    def __init__(self):\n        self.a: int | None = 1\n        """A."""', [3]),
     ],
 )
 def test_silent_docstrings_are_found(source: str, lines: list[int]):

@@ -69,7 +69,10 @@ class DraftOutput:
     schema: str | None = None
     rate: float | None = None
     outer: DraftOutput | None = None
-    """The stream on the other side of a block's port: outside for an input port, inside for an output port."""
+    """The stream on the other side of a block's port: outside for an input port, inside for an output port.
+
+    None for all other streams.
+    """
 
 
 DraftSource = DraftOutput | str

@@ -58,7 +58,7 @@ class HostRequirements:
 
     host: int
     machine: str | None
-    """The name of the machine, from `placement.host`."""
+    """The name of the machine, from `placement.host`; None if the host may be on any."""
     tags: tuple[str, ...]
     """Tags that the machine must have, from the host pool."""
     exlocation: tuple[str, ...] = ()

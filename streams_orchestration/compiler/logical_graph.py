@@ -43,7 +43,7 @@ class OutputPort:
     schema: str | None = None
     """Spark DDL of the tuple type, None when not declared and not inferred."""
     rate: float | None = None
-    """Tuples a second, when declared."""
+    """The declared number of tuples a second; None if none is declared."""
 
 
 SingleThreaded = Literal["Always", "Never"]

@@ -30,9 +30,9 @@ class Options:
     faithful: bool = False
     profile: Profile | None = None
     """A profile with measured rates of streams, which precede declared ones (rule 55), and costs of operators (rule
-    56)."""
+    56); None without measurements."""
     decoupling: Assignment | None = None
-    """A decoupling decision, which assigns the operators of a PE to several machines."""
+    """A decoupling decision, which assigns the operators of a PE to several machines; None leaves PEs whole."""
 
     def with_widths(self, widths: Iterable[tuple[str, int]]) -> Options:
         """Return the options with these widths in front, so that they take precedence over all others.

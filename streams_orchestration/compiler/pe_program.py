@@ -145,7 +145,7 @@ class InputStream:
     uncommitted: bool = False
     """True for a foreign stream that is read before its epoch is complete, in whole batches of the producer (B33)."""
     exporter: str | None = None
-    """The other application that writes the stream, for a connection that is made at run time."""
+    """The other application that writes the stream, for a connection that is made at run time; else None."""
     source: str = ""
     """The name of the stream in the exporting application; `stream` is its name in the reader's positions."""
     first: int = 0
@@ -153,7 +153,7 @@ class InputStream:
     last: int | None = None
     """The number after the last segment to read; None while the stream is still exported to this Import."""
     filter: str | None = None
-    """The filter of the Import: an expression that selects tuples."""
+    """The filter of the Import, an expression that selects tuples; None selects all."""
     event_time: bool = False
     """True if the Import takes the watermarks of the stream (EV48)."""
 

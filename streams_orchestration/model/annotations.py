@@ -145,7 +145,7 @@ class EventTimeSettings(Element):
     on_null: Literal["fail", "ignore"] = "fail"
     """The treatment of tuples without a time (EV54)."""
     max_drift: Number | None = None
-    """The distance in seconds from the least watermark of the graph beyond which a source is not read (EV65)."""
+    """The seconds ahead of the graph's least watermark beyond which a source is not read (EV65); None for no limit."""
 
     @field_validator("resolution", mode="before")
     @classmethod
@@ -190,7 +190,7 @@ class Annotations(Element):
     threading: ThreadingAnnotation | None = None
     event_time: EventTimeSettings | None = None
     atomic: Annotated[Text, Field(min_length=1)] | None = None
-    """A tag; operators with the same tag are never put into different PEs by decoupling."""
+    """A tag; decoupling never puts operators with the same tag into different PEs. None for no such group."""
 
     @classmethod
     def _without_empty_keys(cls, data: Any) -> Any:

@@ -41,7 +41,10 @@ class InputBinding(Element):
     name: Name | None = None
     control: Flag = False
     mutates: tuple[Text, ...] | None = None
-    """For a Custom only: the attributes that the port's logic changes; [] means none (rule 79)."""
+    """For a Custom only: the attributes that the port's logic changes (rule 79); [] means none.
+
+    None takes them from the operator's model.
+    """
 
     @model_validator(mode="before")
     @classmethod
@@ -54,9 +57,9 @@ class OutputBinding(Element):
 
     stream: Name
     tuple_type: Text | None = Field(default=None, alias="schema")
-    """A name in `schemas`, or a tuple type in Spark's DDL."""
+    """A name in `schemas`, or a tuple type in Spark's DDL; None if the operator determines it."""
     rate: Number | None = None
-    """The expected rate, in tuples per second."""
+    """The expected rate, in tuples per second; None if unknown."""
 
     @model_validator(mode="before")
     @classmethod

@@ -101,7 +101,7 @@ class Operation(ProblemElement):
     pin: Annotated[Count, Field(ge=0)] | None = None
     """The machine on which the operator must execute; None if any will do."""
     tick: Identifier | None = None
-    """The name of the operator's atomic group; all operators of the group execute on one machine."""
+    """The name of the operator's atomic group, which executes on one machine; None if it is in none."""
     ser: bool = True
     """True if the operator's output may be sent to another machine."""
     state: bool = False

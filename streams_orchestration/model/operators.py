@@ -25,7 +25,10 @@ class InputPortModel(Element):
     name: Text = ""
     mutable: Flag | None = None
     mutates: tuple[Text, ...] | None = None
-    """The attributes that the operator changes in arriving tuples; a port with this key is mutable."""
+    """The attributes that the operator changes in arriving tuples; a port with this key is mutable.
+
+    None means all if the port is mutable.
+    """
     control: Flag = False
     expects_window_punctuation: Flag = False
     window_bound: Flag = False

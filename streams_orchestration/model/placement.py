@@ -76,9 +76,12 @@ class Config(Element):
     relocatable: Boolean | None = None
     checkpoint: CheckpointConfig | None = None
     visibility: Literal["read_committed", "read_uncommitted"] | None = None
-    """Visibility of the output streams outside of the region: after each epoch, or after each batch (B33)."""
+    """Visibility of the output streams outside of the region: after each epoch, or after each batch (B33).
+
+    None takes the value around it, `read_committed` by default.
+    """
     complete_within: Number | None = None
-    """The most seconds by which the results of a sink may be behind the present (EV67)."""
+    """The most seconds by which the results of a sink may be behind the present (EV67); None for no limit."""
 
 
 class HostPoolDeclaration(Element):

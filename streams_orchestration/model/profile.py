@@ -97,14 +97,15 @@ class Profile:
     operators: tuple[OperatorProfile, ...] = ()
     """The costs of operators; empty in a profile of streams only."""
     transport: Transport | None = None
+    """The costs of streams between PEs; None in a profile of streams only."""
     pes: tuple[PeProfile, ...] = ()
     unmeasured: tuple[Unmeasured, ...] = ()
     fingerprint: str = ""
     """The fingerprint of the deployed application; empty if unknown."""
     measured_at: float | None = None
-    """The end of the measurement, in Unix seconds."""
+    """The end of the measurement, in Unix seconds; None if unknown."""
     processors: int | None = None
-    """The number of processors of the machine."""
+    """The number of processors of the machine; None if unknown."""
     surroundings_seconds: float | None = None
     """Processor time of the hosts outside of PE tasks (Spark, planning, commits); None if not measured."""
     location: str = field(default="", compare=False)

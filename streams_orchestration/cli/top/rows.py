@@ -24,17 +24,17 @@ class Row:
     problem: str = ""
     """Description of a problem; empty if there is none."""
     cores: float | None = None
-    """Processors that are kept busy."""
+    """Processors that are kept busy; None if unknown."""
     cpu_seconds: float | None = None
     rate: float | None = None
-    """Tuples per second."""
+    """Tuples per second; None if unknown."""
     tuples: int | None = None
     lag: int | None = None
-    """Tuples that wait to be read."""
+    """Tuples that wait to be read; None if the row reads nothing."""
     lag_seconds: float | None = None
-    """Age of the oldest waiting tuple."""
+    """Age of the oldest waiting tuple in seconds; None if it is unknown."""
     event_time_behind: float | None = None
-    """Seconds from the watermark until now; the most of all operators in the row."""
+    """Seconds from the watermark until now, the most of all operators in the row; None without a watermark."""
     state_bytes: int | None = None
     resets: int | None = None
 

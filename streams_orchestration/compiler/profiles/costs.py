@@ -39,7 +39,7 @@ class MeasuredCosts:
     overhead: float = 0.0
     """Processors that a PE keeps busy besides its operators and streams, as a mean of the measured PEs."""
     processors: int | None = None
-    """The number of processors of the machine on which the profile was measured."""
+    """The number of processors of the machine on which the profile was measured; None if unknown."""
     surroundings: float = 0.0
     """The number of processors that Spark, planning and commits keep busy for each PE, whatever the rate of tuples."""
 

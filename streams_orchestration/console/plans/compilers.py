@@ -56,7 +56,7 @@ class Compilers:
     _waiting: int = 0
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _spare: subprocess.Popen[bytes] | None = None
-    """A process that has loaded the compiler and waits for work, so that a page need not wait for the loading."""
+    """A process that has loaded the compiler and waits for work, so that a page need not wait; None without one."""
     _running: subprocess.Popen[bytes] | None = None
     _closed: bool = False
 

@@ -128,7 +128,7 @@ class OperatorContext:
     is called again once the epoch is complete or was reset.
     """
     links: PortLinks | None = None
-    """The Imports and Exports at the operator's ports, if its program reads or changes them while it runs."""
+    """The Imports and Exports at the operator's ports; None if its program does not use them while it runs."""
     generators: list[RandomNumbers] = field(default_factory=list[RandomNumbers])
     """The generator of the random numbers of all programs of the operator, which copies of the context share; empty
     before the first program."""

@@ -37,7 +37,7 @@ class LogPosition(NamedTuple):
     rows: int = 0
     """The number of changes of the next transaction that were already read."""
     visible: str | None = None
-    """The snapshot of the initial read. Changes of transactions visible in it are skipped."""
+    """The snapshot of the initial read, whose transactions are skipped; None once `lsn` is past all of them."""
     until: int = 0
     """The log position (LSN) from which on no transaction is visible in the snapshot."""
 
@@ -51,7 +51,7 @@ class ChangedRow(NamedTuple):
     values: tuple[Any, ...]
     """Values by column; None in a deleted row where only the key is known."""
     unchanged: str | None
-    """A column whose value the server has not sent because the update left it unchanged."""
+    """A column whose value the server has not sent because the update left it unchanged; None if all were sent."""
 
 
 class ChangeReader:

@@ -47,7 +47,7 @@ class Clock:
         self._gap = max(minimum_gap, 1)
         self.partitions = Partitions(lag, guard, self._begin)
         self.emitted: int | None = None
-        """The watermark emitted last."""
+        """The watermark emitted last, in ticks; None before the first one."""
 
     def advance(
         self, times: np.ndarray, codes: np.ndarray | None = None, names: Sequence[str] = (WHOLE,)

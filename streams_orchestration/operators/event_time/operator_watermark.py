@@ -51,13 +51,13 @@ class OperatorWatermark:
         tuple; empty after the warning was read.
         """
         self.slowest: int | None = None
-        """The least watermark among the graph's other sources, for a source with limited drift (EV65)."""
+        """The least watermark among the graph's other sources, in ticks (EV65); None without limited drift."""
         self._waiting = 0
         """The number of partitions that are not read because they are too far ahead."""
         self._sent: int | None = None
-        """The watermark sent last in the modes `heldInput` and `manual`."""
+        """The watermark sent last in the modes `heldInput` and `manual`; None before the first one."""
         self._reached: int | None = None
-        """The input watermark that the operator has reached: it has processed all tuples before it."""
+        """The input watermark before which the operator has processed all tuples; None before the first one."""
         self._held: int | None = None
         """The least time in ticks of a tuple that the operator keeps (EV62); None without any."""
         self._sent_at: dict[int, int] = {}

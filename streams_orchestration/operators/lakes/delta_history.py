@@ -46,7 +46,7 @@ class DeltaHistory:
         self.place = store.place
         self._opened: Any = None
         self._last: tuple[int | None, int | None] | None = None
-        """The size in bytes and modification time of the newest log file."""
+        """The size in bytes and modification time of the newest log file; None before the first version was read."""
         self._ahead: dict[int, UnreadVersion | None] = {}
 
     def start(self, start: Start) -> TablePosition:

@@ -59,7 +59,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         self._index = KeyIndex(self.keys_schema)
         self._columns = {field.name: StateColumn(field.type) for field in self.values_schema}
         self._loaded: Pieces | None = None
-        """Loaded keys and values that are not yet indexed, since no key was looked up; storing them needs no index."""
+        """Loaded keys and values that are not yet indexed, since no key was looked up; None once they are indexed."""
         self.stamps = np.zeros(0, np.int64)
         """The clock of the last change of each row."""
         self.renumbered = 0

@@ -53,7 +53,7 @@ class Policy:
     size: float = 0
     """The count or difference. A time is in seconds, and in ticks of its attribute after `resolved`."""
     attribute: str | None = None
-    """The attribute that a delta measures; for a time, the time attribute, once `resolved` has filled it in."""
+    """The attribute that a delta measures; for a time, the time attribute, which is None before `resolved`."""
     decimal: DecimalNumber | None = None
     """The difference by which a delta measures decimals of SPL, which are texts; None for other types."""
 
@@ -161,7 +161,7 @@ class PartitionPolicy:
     kind: PartitionPolicyKind
     size: float
     attribute: str | None = None
-    """The time attribute of `partitionAge`, after `resolved`."""
+    """The time attribute of `partitionAge`; None before `resolved`, and for other kinds."""
 
     def resolved(self, schema: pa.Schema, time_attribute: str | None) -> PartitionPolicy:
         """Return the policy with the time attribute of an age filled in.
@@ -193,7 +193,7 @@ class Window:
     """The trigger policy; for a tumbling window the same as the eviction."""
     partitioned: bool = False
     partitions: PartitionPolicy | None = None
-    """The policy that evicts partitions, if any."""
+    """The policy that evicts partitions; None if they are kept."""
 
     @property
     def goes_by_time(self) -> bool:

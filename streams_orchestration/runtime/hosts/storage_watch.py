@@ -29,7 +29,7 @@ class StorageWatch:
         self._store = store
         self._report = report
         self._reported: str | None = ""
-        """The error last written into the host's row. At first it is unknown, which the empty string encodes."""
+        """The error last written into the host's row; None for no error, and the empty text before the first write."""
         self._since: float | None = None
         self._errors = LoopErrors(log)
 

@@ -42,7 +42,7 @@ class UnitFacet:
     epoch: int
     """The last complete epoch; 0 before the first one."""
     completedAt: str | None = None  # noqa: N815  the facets' way
-    """The time at which `epoch` was complete, as `time_of` writes it."""
+    """The time at which `epoch` was complete, as `time_of` writes it; None without a complete epoch."""
 
 
 @attr.define

@@ -84,9 +84,9 @@ class Reporter:
         self._client = client
         self._programs: tuple[PeProgram, ...] = ()
         self._about: About | None = None
-        """The facts about the loaded plan, read when first needed."""
+        """The facts about the loaded plan; None until they are first needed."""
         self._told: tuple[str, RunMoment] | None = None
-        """The run of the last event that this process sent, and the application at that time."""
+        """The run of the last event that this process sent, and the application then; None before the first event."""
         self._said: str | None = None
         self._failures = 0
         self._errors = LoopErrors(log)

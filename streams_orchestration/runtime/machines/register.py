@@ -41,7 +41,7 @@ class MachineStatus:
     standbys: int
     """Number of standbys with a running engine."""
     load: float | None
-    """The system's load average over one minute."""
+    """The system's load average over one minute; None if it is unknown."""
     lease_seconds: float
     """Seconds until its lease expires; negative after that."""
     since: float

@@ -49,7 +49,7 @@ class SinkStatus:
     error: str | None = None
     """The reason why outputs cannot become visible; None if the last attempt succeeded. Attempts are repeated."""
     failed_at: float | None = None
-    """The time of the failure in unix seconds."""
+    """The time of the failure in unix seconds; None without `error`."""
     uncommitted_rows: int = 0
     """Number of `rows` that a reset would retract."""
     delivered_at: float | None = None

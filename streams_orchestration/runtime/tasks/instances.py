@@ -51,7 +51,7 @@ class OperatorInstance:
     """The number of watermarks that the operator has submitted in its current call, by output port."""
 
     gathered: CollectedOutputs | None = None
-    """The results of the operator while it is called between the watermarks of one batch."""
+    """The results of the operator while it is called between the watermarks of one batch; else None."""
     readership: int = 0
     """The number of changes of the streams' readers in the last batch, as in `BatchPlan`; 0 before the first batch."""
     outputs: tuple[int, ...] = field(init=False, default=())

@@ -115,11 +115,11 @@ class UnitStatus:
     dirty: bool = False
     """True if the unit's start failed, so that the unit waits for a reset."""
     cause: str | None = None
-    """The reason why the unit is unhealthy or is being reset; after a reset, its cause until an epoch is complete."""
+    """The reason why the unit is unhealthy or is being reset, kept until it completes an epoch; None without one."""
     asked: bool = False
     """True if a process has taken up the reset that the unit needs."""
     timer: Timer | None = None
-    """Kind of the timer that fires at `deadline`: period, drain or reset."""
+    """Kind of the timer that fires at `deadline`: period, drain or reset; None while no timer is set."""
     deadline: float | None = None
     """Unix seconds; None without a timer."""
     resets: int = 0

@@ -37,7 +37,7 @@ class WindowText:
 
     reader: ConstantReader
     port: Port | None = None
-    """The input port of the window, if it is known."""
+    """The input port of the window; None if it is unknown."""
     _open: list[tuple[str, Expression | None]] = field(default_factory=list[tuple[str, "Expression | None"]])
     """The text of each argument that a submission determines, with its typed expression if it is not a single value."""
 

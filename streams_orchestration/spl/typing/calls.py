@@ -61,7 +61,7 @@ class CallTyping(Naming):
     """The typing of names and calls. Methods that type parts raise NoCastError for a cast that is another operation."""
 
     caller: Signature | None = None
-    """The function whose body is being typed, if any."""
+    """The function whose body is being typed; None outside of functions."""
 
     @abstractmethod
     def value(self, written: tree.Expression, expected: Type | None = None) -> Expression:

@@ -78,7 +78,7 @@ class EventTimeGroups:
     """The open panes of one Aggregate."""
 
     wake: float | None = None
-    """The clock closes no pane."""
+    """Always None, since the clock closes no pane."""
 
     def __init__(self, operator: Operator, role: EventTimeRole, groups: GroupsOfPanes, results: GroupResults) -> None:
         """Start with no panes.

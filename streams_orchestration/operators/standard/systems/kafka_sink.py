@@ -166,7 +166,7 @@ class KafkaSink(EpochSink):
         self.producer: TransactionalProducer | None = None
         self.refused: Refused = self.__dict__.get("refused") or Refused()
         self.encoder: RegisteredEncoder | None = None
-        """The encoder, created for the first delivery. After that the registry is not asked again."""
+        """The encoder, created for the first delivery and then kept; None before, and without a registry."""
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Send the tuples of an epoch, unless that was done before; set refused tuples aside if that is allowed.

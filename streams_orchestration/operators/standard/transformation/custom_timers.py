@@ -51,7 +51,7 @@ class CustomTimers(NamedTimers):
         self._pending: dict[tuple[str, str], int | None] = {}
         """The changes since the last flush, in order: each timer with its time, or with None if it was deleted."""
         self._soonest: int | None = None
-        """The least time that was set since the last flush of the pending changes."""
+        """The least time that was set since the last flush of the pending changes; None if none was."""
 
     def __len__(self) -> int:
         self._flush()
