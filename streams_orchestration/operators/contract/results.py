@@ -183,7 +183,7 @@ def check_available(bound: Offset | None) -> Offset | None:
 
 
 def check_pause(pause: float | None) -> float | None:
-    """Return the result of `pause`. Raise ResultError if it is neither None nor a number of at least 0."""
+    """Return the result of `pause`, in seconds. Raise ResultError if it is neither None nor a number of at least 0."""
     fits = pause is None or (isinstance(pause, int | float) and pause >= 0)
     _require(fits, "pause", pause, "seconds, 0 or more, or None")
     return pause

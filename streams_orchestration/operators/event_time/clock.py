@@ -95,7 +95,7 @@ class Clock:
         self.partitions.load(state)
 
     def _begin(self) -> int:
-        """Return the time with which a new partition begins: the last watermark plus the lag, or `NO_TIME`."""
+        """Return the time in ticks with which a new partition begins: the last watermark plus the lag, or `NO_TIME`."""
         return NO_TIME if self.emitted is None else min(self.emitted + self._lag, END)
 
     def _following(self, events: Iterable[Event]) -> Watermarks | None:

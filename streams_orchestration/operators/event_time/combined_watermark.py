@@ -174,7 +174,10 @@ class CombinedWatermark:
         self._rests = state.get("rests", bool(self.values) and len(self._idle) == len(self.values))
 
     def _least(self, connection: str) -> int | None:
-        """Return the least watermark of the other active connections; None if one has none yet, `END` without any."""
+        """Return the least watermark, in ticks, of the other active connections.
+
+        None if one of them has no watermark yet; `END` if there are no others.
+        """
         others = [value for each, value in self.values.items() if each != connection and each not in self._idle]
         if None in others:
             return None
@@ -205,7 +208,7 @@ class CombinedWatermark:
         return Watermarks.of(*steps) if steps else None
 
     def _step(self) -> int | None:
-        """Advance the operator's watermark, and return the next one to send, or None if nothing changes.
+        """Advance the operator's watermark, and return the next one to send in ticks, or None if nothing changes.
 
         That is the operator's watermark if it rises, `IDLE` when all connections become idle or after `tell_again`, and
         a repeated watermark when the idleness ends.

@@ -88,7 +88,7 @@ class OperatorWatermark:
     def seen(self) -> int | None:
         """The watermark that the operator itself sees: the least of its connections, or the one from its tuples.
 
-        None before the first one.
+        In ticks; None before the first one.
         """
         return self.entries.watermark if self.clock is None else self.clock.emitted
 

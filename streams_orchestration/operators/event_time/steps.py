@@ -20,7 +20,7 @@ class Steps:
     """
 
     before: int
-    """The watermark before the batch."""
+    """The watermark before the batch, in ticks."""
     places: np.ndarray
     """For each step, the number of tuples before it."""
     values: np.ndarray
@@ -48,7 +48,7 @@ class Steps:
 
     @property
     def last(self) -> int:
-        """The watermark after the batch."""
+        """The watermark after the batch, in ticks."""
         return int(self.values[-1]) if len(self.values) else self.before
 
     def seen(self, count: int) -> np.ndarray:

@@ -44,7 +44,7 @@ class Ticks:
     def reached(self, now: float) -> float | None:
         """Return the last time up to `now`, and set the next one; None if no time has passed since the last call.
 
-        With a period of 0, every call reaches `now`.
+        Times are in seconds. With a period of 0, every call reaches `now`.
         """
         if self.next is None:
             self.next = now + self.period

@@ -85,12 +85,12 @@ class IntervalGrid:
 
     @property
     def _halved(self) -> int:
-        """The length of the first of two slices of a period; 0 if a period is one slice."""
+        """The ticks of the first of two slices of a period; 0 if a period is one slice."""
         return self.duration % self.period if self.overlapping else 0
 
     @property
     def _least(self) -> int:
-        """The least time whose panes all begin within the range of times."""
+        """The least time, in ticks, whose panes all begin within the range of times."""
         return LEAST + self.duration + self.period + self.offset
 
     def _since(self, times: np.ndarray) -> np.ndarray:

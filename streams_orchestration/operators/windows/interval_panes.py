@@ -337,7 +337,7 @@ class IntervalPanes:
         return self._grid.end(self._grid.last_pane(self._grid.slices(times)))
 
     def closed_before(self, watermark: int) -> int:
-        """Return the latest end that a pane may have if it is closed at this watermark."""
+        """Return the latest end, in ticks, of panes that are closed at this watermark."""
         return closed_before(watermark, self._age)
 
     def open_panes(self, watermark: int) -> int:

@@ -133,7 +133,7 @@ class Panes(Protocol):
         ...
 
     def closed_before(self, watermark: int) -> int:
-        """Return the latest end that a pane may have if it is closed at this watermark."""
+        """Return the latest end, in ticks, of panes that are closed at this watermark."""
         ...
 
     def open_panes(self, watermark: int) -> int:
@@ -167,7 +167,7 @@ class Panes(Protocol):
 
 
 def closed_before(watermark: int, age: int) -> int:
-    """Return the latest end that a pane may have if it is closed at a watermark (EV34)."""
+    """Return the latest end, in ticks, of panes that are closed at a watermark (EV34)."""
     return watermark if watermark == END else int(less(np.array([watermark]), age)[0])
 
 

@@ -188,7 +188,7 @@ class SessionPanes:
         return np.where(within, ends[mine], IDLE)
 
     def closed_before(self, watermark: int) -> int:
-        """Return the latest end that a session may have if it is closed at this watermark."""
+        """Return the latest end, in ticks, of sessions that are closed at this watermark."""
         return closed_before(watermark, self._age)
 
     def open_panes(self, watermark: int) -> int:
