@@ -48,7 +48,7 @@ class CommandInvocation:
 
     @classmethod
     def of(cls, arguments: Sequence[str]) -> CommandInvocation:
-        """Read the invocation from a command line, which may have errors."""
+        """Return the invocation of a command line, which may have errors. Only `json` is read from it."""
         return cls(json="--format=json" in arguments or ("--format", "json") in pairwise(arguments))
 
     def document(

@@ -127,9 +127,10 @@ def _incomplete(status: api.ApplicationStatus, now: float) -> Iterator[str]:
 
 
 def _promised(status: api.ApplicationStatus) -> Iterator[tuple[api.SinkStatus, float, float]]:
-    """Yield the sinks that are to be complete within some seconds, each with the time up to which it is complete.
+    """Yield each sink with `completeWithin`, the time up to which it is complete in unix seconds, and these seconds.
 
-    Without a watermark that time is the deployment. A sink whose streams have ended is complete.
+    Without a watermark that time is the deployment. Sinks whose streams have ended are left out, and so are all sinks
+    of an application that has ended.
     """
     for sink in () if status.state in api.ENDED else status.sinks:
         if sink.complete_within is not None and not sink.is_complete:

@@ -67,7 +67,10 @@ def graph_facts(lookup: CompilationIndex, graph: EventTimeGraph) -> Iterator[Fac
 
 
 def _ends_downstream(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
-    """Explain where the event time of an operator ends further downstream, at most `_SHOWN` places (EV5, EV7)."""
+    """Explain where the event time of an operator ends further downstream (EV5, EV7).
+
+    At most `_SHOWN` places are named, and the others are counted.
+    """
     ends = lookup.event_time.ends_downstream(operator)
     for number, end in ends[:_SHOWN]:
         yield Fact(end.seen_from(lookup.logical.operators[number].name), end.rule)

@@ -114,7 +114,7 @@ class CompilationIndex:
 
     @cached_property
     def units(self) -> list[FusableUnit]:
-        """Fusable units."""
+        """The sets of operators that no fusion scheme splits."""
         return fusable_units(self.logical, self.physical, self.compilation.regions, self.placements, self.options)
 
     @cached_property

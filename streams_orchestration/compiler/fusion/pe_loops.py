@@ -82,7 +82,7 @@ def without_loops(
 
 
 def _ranks(order: Sequence[Sequence[int]], home: Sequence[int]) -> list[list[int]]:
-    """Return three orders of the PEs.
+    """Return three orders of the PEs; each is a list with the rank of every PE.
 
     They sort by the position in the flow of a PE's first unit, of its last unit, and of all its units on average.
     """

@@ -106,7 +106,7 @@ def _noted(
 
 
 def _canonical(parameters: Mapping[str, Any], expressions: Expressions) -> dict[str, Any]:
-    """Return parameters with the canonical texts of their expressions."""
+    """Return parameters with the canonical texts of their expressions, and without the places of their SPL code."""
     texts: dict[str, dict[str, str]] = {}
     for parameter, text, canonical in expressions:
         texts.setdefault(parameter.partition(".")[0], {})[text] = canonical

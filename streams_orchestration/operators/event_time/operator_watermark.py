@@ -371,7 +371,7 @@ class OperatorWatermark:
 def _guard_of(role: EventTimeRole) -> AheadGuard | None:
     """Return the guard that compares times with the watermark.
 
-    It is None with `aheadOf`, which has a test of its own.
+    It is None without `maxAhead`, and with `aheadOf`, which has a test of its own.
     """
     if role.max_ahead is None or role.ahead_of is not None:
         return None

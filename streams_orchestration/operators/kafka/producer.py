@@ -104,7 +104,13 @@ class TransactionalProducer:
         """Write messages in order and the mark in one transaction, calling `settle` before the commit.
 
         The messages of earlier calls in `refused` are forgotten. After the commit, `mark` is this delivery. Errors of
-        `messages` and `settle` pass unchanged; nothing is committed then, and the producer must be closed, too.
+        `messages` and `settle` pass unchanged. After any error the producer must be closed; a transaction that was not
+        committed never becomes visible.
+
+        Raises:
+            KafkaAwayError: the cluster does not respond, or the topic was created again meanwhile. The transaction may
+                have been committed if no response to the commit came.
+            KafkaRefusedError: the cluster or the client refuses the transaction or a message, or the topic is missing.
         """
         self.refused.clear()
         try:

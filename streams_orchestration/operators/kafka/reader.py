@@ -249,7 +249,7 @@ class KafkaReader:
         return messages, not taken
 
     def _advance_past(self, messages: Sequence[Any]) -> None:
-        """Advance the positions past the last message of each partition.
+        """Advance the positions past the last message of each partition, and remove the partition from `ended`.
 
         The search goes backwards, since there are many messages.
         """

@@ -111,7 +111,7 @@ def _number_type(kind: pa.DataType) -> pa.DataType | None:
 
 
 def map_entries(values: pa.Array) -> tuple[np.ndarray, pa.Array, pa.Array]:
-    """Return the number of entries of each map, and the keys and values of all entries."""
+    """Return the number of entries of each map, 0 for null, and the keys and values of all entries."""
     offsets = values.offsets.to_numpy()
     lengths = np.diff(offsets)
     if values.null_count:

@@ -33,6 +33,7 @@ class TableColumn(NamedTuple):
 
     type: pa.DataType
     required: bool = False
+    """True if the table allows no null in the column."""
 
 
 class Fit(NamedTuple):

@@ -91,7 +91,7 @@ class KeyIndex:
         self.alive[rows] = False
 
     def living(self) -> np.ndarray:
-        """Return the rows of all present keys, in order."""
+        """Return the row numbers of all present keys, ascending."""
         return np.flatnonzero(self.alive[: self.rows])
 
     def keys(self, rows: np.ndarray) -> pa.Table:

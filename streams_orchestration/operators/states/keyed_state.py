@@ -166,7 +166,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return self.columns[name].values[: self.index.rows]
 
     def rows(self) -> np.ndarray:
-        """Return the rows of all keys, in order."""
+        """Return the row numbers of all keys, ascending."""
         return self.index.living()
 
     def key_column(self, name: str) -> np.ndarray:

@@ -81,7 +81,7 @@ class HTTPPost(Operator):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: HTTPPostParameters) -> str:
-        """Return the address."""
+        """Return the address with its secrets hidden."""
         return masked(parameters.url)
 
     def load(self) -> None:

@@ -31,7 +31,7 @@ class _Use(NamedTuple):
     used: int
     """The number of tuples of all partitions before the partition's last one."""
     time: int
-    """The largest time of any tuple up to the partition's last tuple."""
+    """The largest time of any tuple up to the partition's last tuple, in the unit of the policy's size."""
 
 
 class _Held:

@@ -94,7 +94,7 @@ class SinkDirectories:
         return [row for row in past if not any(each.endswith(f"/{row.directory}") for each in waiting)]
 
     def mark(self) -> int:
-        """Mark the directories that are complete, and return their number.
+        """Write a file `_SUCCESS` into each directory that is complete, and return the number of these directories.
 
         Their entries are removed, except of directories that have got a further file meanwhile.
 

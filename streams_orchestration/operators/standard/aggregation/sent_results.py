@@ -44,7 +44,9 @@ class SentResults:
         self.sent = KeyedState(pa.schema([("pane", pa.int64()), ("key", pa.int64())]), pa.schema(whole | results))
 
     def retracting(self, new: PaneResults, last_panes: np.ndarray) -> PaneResults:
-        """Return new results, each preceded by the retractions of the results that it replaces, and remember them.
+        """Return new results, each preceded by the retractions of the results that it replaces.
+
+        The new results are remembered, and the replaced ones are forgotten.
 
         Args:
             new: the results of complete groups.

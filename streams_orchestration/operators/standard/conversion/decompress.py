@@ -116,9 +116,10 @@ class Decompress(ByteStream):
             raise DataError(message)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """End the stream as `flushOnPunct` says, submit the bytes that are left, and a window marker as the class says.
+        """End the stream at the final mark, and with `flushOnPunct` also at a window marker; else do nothing.
 
-        With `flushPerTuple`, only pass window markers on; with `flushOnPunct`, too, drop them.
+        At the end of a stream the remaining bytes are submitted. The class describes the window marker that follows.
+        With `flushPerTuple`, window markers are passed on, or dropped if `flushOnPunct` is true as well.
 
         Raises:
             DataError: the compressed bytes end early.

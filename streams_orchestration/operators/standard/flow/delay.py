@@ -236,7 +236,11 @@ class Delay(WaitingOperator):
         return shifted(self.waiting.log.notes[_TIME][places], self.delay - 1)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Queue a window marker with the waiting tuples. At the end of the stream, submit all waiting tuples; reset."""
+        """Queue a window marker with the waiting tuples. At the end of the stream, submit all tuples that still wait.
+
+        The operator is then in its initial state. In event time nothing is done at the end, since the greatest
+        watermark, which comes before it, has submitted all tuples.
+        """
         super().on_punctuation(port, mark)
         if self.timed is not None:  # the greatest watermark comes in front of the final mark
             return

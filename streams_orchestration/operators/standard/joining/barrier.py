@@ -44,7 +44,7 @@ class Barrier(MatchingOperator):
 
     @classmethod
     def mentions(cls, parameters: BarrierParameters) -> Mentions | None:
-        """Return None if there are output expressions, because the schema that they use is known only in `check`."""
+        """Return the attributes that the parameters name; None with output expressions, which only `check` can type."""
         return None if parameters.output else Mentions(inputs=parameters.mentioned())
 
     @classmethod

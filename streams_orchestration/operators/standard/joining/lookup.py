@@ -206,7 +206,9 @@ def _read(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
     match.
 
     Raises:
-        UnfitValueError: a wanted value of a Parquet file is invalid.
+        UnfitValueError, pyarrow.ArrowInvalid: a wanted value of a Parquet file is invalid, or the file is damaged.
+        DataError: a CSV file is damaged or lacks its header, or a row does not fit.
+        OSError: the file cannot be read.
     """
     if path.suffix == ".parquet":
         table = pq.read_table(path)

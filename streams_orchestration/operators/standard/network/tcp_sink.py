@@ -160,9 +160,10 @@ class TCPSink(EpochSink):
         return ConnectionError(f"{self._place}: {reason}")
 
     def close(self) -> None:
-        """Disconnect, after the end of a compressed stream. A server stops listening, unless it only lacked a client.
+        """Close the connection, after the end of a compressed stream.
 
-        A server that stops listening gives up its name.
+        A server also stops listening and gives up its name, unless no client has connected in time since the last
+        call: then it keeps listening.
         """
         if self._connection is not None:
             if self._compressor is not None:
