@@ -260,7 +260,7 @@ def status(application: str | None, timeline: Path | None, format_: str, *, meas
 def sample(application: str, stream: str, format_: str) -> None:
     """Show tuples of the last batch of a stream between PEs.
 
-    The application must be deployed with the variable STREAMS_SAMPLES.
+    The application must be deployed with STREAMS_SAMPLES=N, where N is the number of tuples to show.
     """
     from streams_orchestration.cli import samples
 

@@ -64,8 +64,7 @@ def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
 
     All errors are reported at once: the errors that `compile` reports, and the errors that `run` would find before it
     starts, in parameters, types of expressions, schemas, files, packages and the code of operators. The exit status is
-    1 if any SPEC has errors. Deployed applications are not looked at; `streams redeploy SPEC --dry-run` compares with
-    them.
+    1 if any SPEC has errors. `streams redeploy SPEC --dry-run` compares a SPEC with the deployed application.
     """
     from streams_orchestration.cli import checking
 

@@ -67,7 +67,7 @@ def decouple(
     if isinstance(tree, dict) and "specVersion" in tree:
         return _of_application(problem, options, machines or 2, pe, effort, format_, output)
     if pe is not None or options != Options():
-        message = f"{problem} is a decoupling problem, not a spec: options of the compiler and --pe do not apply to it."
+        message = f"{problem} is a decoupling problem, not a spec: leave out --pe and options of the compiler."
         raise click.UsageError(message)
 
     sound = isinstance(tree, dict) and not wrong  # a large document is not read twice

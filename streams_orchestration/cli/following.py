@@ -177,7 +177,9 @@ class Follower:
         late = [] if self._recording is None else [self._recording[0]]
         late += self._done(status)
         if late:
-            self.say(f"Dagster does not show the reset of {', '.join(late)}: it took more than {FINISH_SECONDS:g} s")
+            self.say(
+                f"Dagster does not show the reset of {', '.join(late)}: recording took more than {FINISH_SECONDS:g} s"
+            )
 
 
 def _works(unit: api.UnitStatus, failure: api.UnitFailure) -> bool:

@@ -101,7 +101,7 @@ def _compare(home: api.Home, application: str, profile: Profile, decision: dict[
     """
     outcome = api.compare_with_profile(api.read_compilation(home, application), profile, decision)
     if outcome is None:
-        message = f"{application} does not run with that decision, so nothing is compared."
+        message = f"{application} does not run with that decision. Name the decision with which it was deployed."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--compare'")
     path, kept = api.store_outcome(home, application, outcome, api.now())
     (messages() if alone else results()).print(comparison_table(outcome))

@@ -143,7 +143,7 @@ def _has_more(home: api.Home, application: str) -> bool:
     try:
         sources = api.find_sources_with_input(home, application)
     except Exception as error:  # noqa: BLE001 - the code of any source may fail
-        note(f"It cannot be seen from here whether {application} has more input: {error}")
+        note(f"It is not known whether {application} has more input, so it is not started: {error}")
         return False
     if sources:
         note(f"{application} was complete, and there is more input for {', '.join(sources)}.")

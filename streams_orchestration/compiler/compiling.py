@@ -89,7 +89,9 @@ def broken_conditions(compilation: PlannedCompilation) -> str | None:
     """Return a message about the conditions that results of stages do not meet; None if all are met."""
     done = compilation.progress
     broken = [f"{stage.name}: {each}" for stage in STAGES for each in stage.invariant(done)]
-    return f"a compiled stage did not pass its check, which is a bug: {'; '.join(broken)}" if broken else None
+    if not broken:
+        return None
+    return f"a compiled stage did not pass its check ({'; '.join(broken)}); report this bug with the spec"
 
 
 @uncollected()

@@ -208,7 +208,7 @@ def _quiet_event(quiet: float) -> str:
     """Return the event for a page without news for this many seconds: a heartbeat, or later a warning of old data."""
     if quiet < STALE_SECONDS:
         return _event_text("beat", {})
-    message = f"The catalog has not answered for {quiet:.0f} s."
+    message = f"The catalog has not answered for {quiet:.0f} s; older data are shown. Check its database."
     return _event_text("unreadable", {"message": message})
 
 

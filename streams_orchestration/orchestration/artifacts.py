@@ -214,7 +214,10 @@ class ArtifactStore:
             raise StagesOutOfStepError(message)
         broken = [f"{stage}: {violation}" for stage, document in read.items() for violation in document.violations]
         if broken:
-            message = f"{application}: a compiled stage did not pass its check, which is a bug: {'; '.join(broken)}"
+            message = (
+                f"{application}: a compiled stage did not pass its check ({'; '.join(broken)}). Report this bug with "
+                "the spec."
+            )
             raise StagesOutOfStepError(message)
         progress, _ = self.progress(application, tuple(BY_NAME))
         if errors_of(progress.diagnostics):

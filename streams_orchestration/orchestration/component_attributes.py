@@ -43,11 +43,15 @@ class StreamsApplicationScaffolder(dg.Scaffolder[Any]):
 class Rescale(Checked, dg.Model):
     """The policy by which the sensor `APP__rescale` changes the width of a parallel region; see `Rescaling`."""
 
-    target: float = Field(default=0.7, description="Processors that the busiest channel may keep busy.")
-    low: float = Field(default=0.25, description="Load of the busiest channel below which a region is too wide.")
+    target: float = Field(
+        default=0.7, description="Processors kept busy by the busiest channel, above which the region is widened."
+    )
+    low: float = Field(
+        default=0.25, description="Processors kept busy by the busiest channel, below which the region is narrowed."
+    )
     least: int = Field(default=1, description="The smallest width.")
     most: int | None = Field(default=None, description="The largest width; the processors of the machine by default.")
-    pause: float = Field(default=600.0, description="Seconds between two changes.")
+    pause: float = Field(default=600.0, description="Least seconds between two changes of the application's widths.")
 
     @model_validator(mode="after")
     def _go_together(self) -> Rescale:

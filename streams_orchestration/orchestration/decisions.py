@@ -53,11 +53,14 @@ def decided_options(store: ArtifactStore, application: str, options: Options, ga
             "the application works."
         )
         raise NotDecoupledError(message)
+    if len(document["decision"]["parts"]) < 2:
+        message = f"{application}: the last decision splits no PE, so there is nothing to apply."
+        raise NotDecoupledError(message)
     promised = promised_gain(document)
-    if promised < gain or len(document["decision"]["parts"]) < 2:
+    if promised < gain:
         message = (
-            f"{application}: the decision promises {promised:.2f} times the present throughput, which is too little to "
-            "apply it."
+            f"{application}: the last decision promises {promised:.2f} times the present throughput, less than the "
+            f"{gain:g} times at which it is applied. Lower `decision_gain`, or profile again under another load."
         )
         raise NotDecoupledError(message)
     return replace(options, decoupling=assignment_from_mapping(document))

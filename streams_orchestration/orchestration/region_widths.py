@@ -23,11 +23,24 @@ class Rescaling(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    target: float = Field(default=0.7, gt=0, le=1, description="Processors that the busiest channel may keep busy.")
-    low: float = Field(default=0.25, ge=0, description="Load of the busiest channel below which a region is too wide.")
+    target: float = Field(
+        default=0.7,
+        gt=0,
+        le=1,
+        description="Processors kept busy by the busiest channel, above which the region is widened.",
+    )
+    low: float = Field(
+        default=0.25,
+        ge=0,
+        description="Processors kept busy by the busiest channel, below which the region is narrowed.",
+    )
     least: int = Field(default=1, ge=1, description="The smallest width.")
-    most: int | None = Field(default=None, ge=1, description="The largest width; the processors of the machine.")
-    pause: float = Field(default=600.0, ge=0, description="Seconds between two changes.")
+    most: int | None = Field(
+        default=None, ge=1, description="The largest width; the processors of the machine by default."
+    )
+    pause: float = Field(
+        default=600.0, ge=0, description="Least seconds between two changes of the application's widths."
+    )
 
     @model_validator(mode="after")
     def _go_together(self) -> Rescaling:

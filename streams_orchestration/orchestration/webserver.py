@@ -132,7 +132,10 @@ def main() -> None:
     """
     replaced = "host_dagster_ui_with_workspace_process_context"
     if not hasattr(cli, replaced):
-        message = f"this version of dagster-webserver has no {replaced}, so it cannot be guarded."
+        message = (
+            f"this version of dagster-webserver has no {replaced}, so it cannot be guarded. Install a version that the "
+            "requirements of streams-orchestration allow."
+        )
         raise click.ClickException(message)
     setattr(cli, replaced, _serve)
     cli.main()

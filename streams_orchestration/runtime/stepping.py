@@ -86,7 +86,7 @@ class SteppedApplication:
         queries = [program for program in programs if program.engine == "dataframe"]
         if queries and self.engine is None:
             name = next(iter(queries[0].operators.values())).name
-            message = f"{name} is a Spark query, which cannot be stepped without Spark"
+            message = f"{name} is a Spark query, which cannot be stepped without Spark; use `streams run`"
             raise StepError(message)
         with lock_start(self.home.prepare(), wanted.name, "stepping") as lock:
             opened = open_application(self.home, lock, wanted, self.begins)
@@ -264,7 +264,10 @@ class SteppedApplication:
                     return
             if idle > 2 * trigger_every:
                 break
-        message = "the application does not reach its end: no PE has anything to do, and its sources have not ended"
+        message = (
+            "the application does not reach its end: no PE has anything to do, and its sources have not ended; give "
+            "them an end"
+        )
         raise StepError(message)
 
     def is_over(self) -> bool:

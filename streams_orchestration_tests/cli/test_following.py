@@ -222,7 +222,7 @@ def test_a_record_that_hangs_is_not_waited_for_and_named(monkeypatch: pytest.Mon
     follower.record = lambda failure: Begun(world, float("inf"), None)
     monkeypatch.setattr(following, "FINISH_SECONDS", 0.0)
     assert follower.follow().state == "COMPLETED"
-    assert world.said[-1] == "Dagster does not show the reset of region-0, region-1: it took more than 0 s"
+    assert world.said[-1] == "Dagster does not show the reset of region-0, region-1: recording took more than 0 s"
 
 
 def test_a_record_that_fails_is_reported_unless_the_resets_are_used_up_which_is_the_cause():

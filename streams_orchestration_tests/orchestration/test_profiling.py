@@ -205,7 +205,7 @@ def test_a_decision_is_compiled_deployed_and_compared_with_what_is_measured_then
     assert [each["measuredSpeedup"] for each in store.get("demo", "decoupling_outcome")] == [1.5, 1.5]
 
 
-def test_a_decision_is_applied_only_if_it_exists_and_gains_enough(
+def test_a_decision_is_applied_only_if_it_exists_gains_enough_and_splits_a_pe(
     defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore, runtime: Runtime
 ):
     with pytest.raises(NotDecoupledError, match="Run job demo__profile"):
@@ -213,8 +213,12 @@ def test_a_decision_is_applied_only_if_it_exists_and_gains_enough(
     decided(defs, measured, store)
     runtime.status = running()
     runtime.calls.clear()
-    with pytest.raises(NotDecoupledError, match="which is too little"):
+    with pytest.raises(NotDecoupledError, match="less than the 3 times at which it is applied"):
         run(defs, "demo__decouple", {"ops": {"demo__logical_graph": {"config": {"decision_gain": 3}}}})
+    found = store.get("demo", "decoupling_decision") or {}
+    store.put("demo", "decoupling_decision", found | {"decision": found["decision"] | {"parts": [[0]]}})
+    with pytest.raises(NotDecoupledError, match="splits no PE"):
+        run(defs, "demo__decouple", APPLY)
     assert set(runtime.names) <= {"read_status"}
 
 

@@ -161,7 +161,10 @@ class OperatorPrograms:
             raise CannotRunError(message)
         types = {parse_schema(ddl).nullable.ddl for ddl in schemas if ddl}
         if len(types) > 1:
-            message = f"operator {name}: the streams on input port {port} have different schemas: {sorted(types)}"
+            message = (
+                f"operator {name}: the streams on input port {port} have different schemas: {sorted(types)}; convert "
+                "them to one schema, for example by a Functor"
+            )
             raise CannotRunError(message)
         return types.pop() if types else ""
 

@@ -304,7 +304,7 @@ class Catalog:
                 raise
             if not self._database.sound(connection):
                 transaction.rollback()
-                message = f"{self.name}: a transaction was not committed, since one of its statements had failed"
+                message = f"{self.name}: a transaction was not committed, since a statement in it had failed; try again"
                 raise CatalogError(message)
             try:
                 transaction.commit()

@@ -43,7 +43,7 @@ def _claim_storage(catalog: Catalog) -> None:
             claim(store, installation)
     except OSError as error:
         message = f"STREAMS_STORAGE: {store.address} cannot be used: {error.strerror or error}"
-        raise StorageSettingError(message, "Nothing was changed.") from error
+        raise StorageSettingError(message, "Name a place that can be written. Nothing was changed.") from error
     if not kept:
         with catalog.write() as connection:
             keep_place(connection, store)

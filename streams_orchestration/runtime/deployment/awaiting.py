@@ -54,7 +54,7 @@ def await_running_pes(catalog: Catalog, application: str, timeout: float) -> Uni
         if status.state == "STOPPED":
             if has_taken_all(catalog, application):
                 return True
-            message = f"{application} was stopped"
+            message = f"{application} was stopped; run or deploy it again to continue"
             raise HostLaunchError(message)
         advance_units(catalog, application)
         _require_working(status)

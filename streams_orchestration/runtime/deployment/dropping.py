@@ -131,6 +131,9 @@ def published_files(home: Home, programs: Iterable[PeProgram]) -> list[File]:
             try:
                 files += operator.published(context, parameters)
             except (StorageError, UnresolvedReferenceError) as error:
-                message = f"{name}: {error}. A new run begins only after a check for files of an earlier run there"
+                message = (
+                    f"{name}: {error}. A new run begins only after a check for files of an earlier run there: correct "
+                    "the target, or give the right to list it"
+                )
                 raise NotDeployableError(message) from error
     return files

@@ -123,7 +123,7 @@ def await_reset(
                 raise
         else:
             if status.state == "STOPPED":
-                message = f"{application} was stopped"
+                message = f"{application} was stopped; run or deploy it again to continue"
                 raise HostLaunchError(message)
             for failure in decisions.exhausted:
                 raise FailedAgainError(failure)

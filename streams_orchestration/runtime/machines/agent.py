@@ -231,7 +231,10 @@ class Agent:
         with self._catalog.note() as connection:
             renewed: CursorResult[tuple[()]] = connection.execute(_RENEW, self._mine() | values)
         if renewed.rowcount == 0:
-            message = f"machine {self._machine.name} was removed, or another agent has registered it"
+            message = (
+                f"machine {self._machine.name} was removed, or another agent has registered it; start this agent "
+                "again, or with another --name if that agent runs"
+            )
             raise MachineError(message)
         shorten_leases(self._catalog)
 

@@ -97,7 +97,7 @@ def read_sample(home: Home, application: str, compilation: Compilation, stream: 
             raise NoSampleError(message)
         segments = _newest(connection, application, _written(compilation, stream))
     if not segments:
-        message = f"no tuple of {stream} is in transit: none was written yet, or all have been read"
+        message = f"no tuple of {stream} is in transit: none was written yet, or all have been read. Try again"
         raise NothingPassesError(message)
     return _sample(home.store, stream, segments, settings.samples, Mask(tuple(settings.sample_mask.split())))
 

@@ -52,7 +52,7 @@ def sinks(home: Home, programs: Iterable[PeProgram]) -> Iterator[SinkTarget]:
     try:
         operators = [each for program in programs for each in operators_of(home, program)]
     except ImplementationError as error:
-        message = f"the published files of the sinks cannot be checked: {error}"
+        message = f"the published files of the sinks cannot be checked: {error}. Fix the cause, then try again."
         raise SavepointError(message) from error
     for name, implementation, context, parameters in operators:
         if implementation.prepare_commit is not Operator.prepare_commit:

@@ -234,6 +234,7 @@ class Composition:
                 if not frame.isStreaming:
                     message = (
                         f"its DataFrame for output port {port} is not a stream, since it does not depend on the inputs"
+                        "; derive it from one of them"
                     )
                     raise ValueError(message)
                 refuse_own_watermarks(frame)
@@ -349,13 +350,14 @@ def _declared(frame: DataFrame, ddl: str) -> DataFrame:
     if len(fields) != len(frame.columns) or set(fields) != set(names):
         lacking = [name for name in names if name not in fields]
         near = nearest(lacking[0], list(fields)) if lacking else ""
-        message = f"it returns the columns {', '.join(frame.columns)}; its stream has {', '.join(names)}{near}"
+        returned = ", ".join(frame.columns)
+        message = f"it returns the columns {returned}; its stream has {', '.join(names)}{near}; return these"
         raise ValueError(message)
     columns: list[Column] = []
     for field, target in zip(wanted, arrow_schema(ddl), strict=True):
         kind = fields[field.name].dataType
         if not fits(to_arrow_type(kind, timezone="UTC"), without_unsigned(target.type)):
-            message = f"{field.name} is {kind.simpleString()}; its stream has {field.dataType.simpleString()}"
+            message = f"{field.name} is {kind.simpleString()}; its stream has {field.dataType.simpleString()}; cast it"
             raise ValueError(message)
         columns.append(F.col(quoted(field.name)).cast(field.dataType).alias(field.name))
     return frame.select(*columns)

@@ -40,7 +40,10 @@ def port_watermark(program: OperatorProgram, port: int) -> ViewWatermark | None:
     if not isinstance(declared, str):
         return declared
     if program.event_time is None:
-        message = f"watermarks: no event time arrives at {program.ports[port]}"
+        message = (
+            f"watermarks: no event time arrives at {program.ports[port]}; annotate an operator upstream with "
+            "eventTime, or declare attribute and delay"
+        )
         raise OperatorError(program.name, message)
     return ViewWatermark(attribute=program.event_time.attribute, delay="0 seconds")
 
