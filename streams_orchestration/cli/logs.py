@@ -16,7 +16,7 @@ from streams_orchestration.cli.output import write
 from streams_orchestration.runtime import api
 
 POLL_SECONDS, ASK_SECONDS = 0.5, 2.0
-"""Seconds between two looks at logs of this machine, and between two requests for logs of other machines."""
+"""Seconds between two readings of logs of this machine, and between two requests for logs of other machines."""
 
 
 @dataclass

@@ -30,7 +30,7 @@ MAX_LISTED_OPERATORS = 30
 If there are more, the operators with the earliest watermarks are listed.
 """
 REFRESH_SECONDS = 2.0
-"""Seconds between two looks with `--watch`."""
+"""Seconds between two checks with `--watch`."""
 
 
 def connection_lines(status: api.ApplicationStatus) -> Iterator[Text]:

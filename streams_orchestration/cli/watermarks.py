@@ -14,7 +14,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.runtime import api
 
 POLL_SECONDS = 0.5
-"""Seconds between two looks at the sink."""
+"""Seconds between two checks of the sink."""
 
 
 def watermark(application: str, sink: str, at_least: float | None, within: float | None) -> int:

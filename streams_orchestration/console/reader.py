@@ -19,11 +19,11 @@ from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime import api
 
 SHOWN_SECONDS = 2.0
-"""Seconds between two looks at an application that a page shows."""
+"""Seconds between two readings of an application that a page shows."""
 HISTORY_POLL_SECONDS = 5.0
-"""Seconds between two looks at all other applications, for their history."""
+"""Seconds between two readings of all other applications, for their history."""
 SHARE, LONGEST_SECONDS = 0.01, 20.0
-"""Largest share of a processor for looks, and most seconds that a pause is stretched to when looks are slow."""
+"""Largest share of a processor for readings, and most seconds that a pause is stretched to when readings are slow."""
 BEAT_SECONDS = 3.0
 """Seconds between two heartbeats to a page while there is no event. By them a page knows that the network works and
 only the reader is slow."""
@@ -51,7 +51,7 @@ class SnapshotReader:
         default_factory=dict[str, tuple[tuple[str, str], Compilation]]
     )
     _costs: dict[str, float] = field(default_factory=dict[str, float])
-    """Processor seconds of the last look at an application."""
+    """Processor seconds of the last reading of an application."""
     _latest: dict[str, tuple[float, str]] = field(default_factory=dict[str, tuple[float, str]])
     """Application -> the time of its last event by `time.monotonic`, and that event."""
     _errors: api.LoopErrors = field(default_factory=lambda: api.LoopErrors(log))
@@ -110,7 +110,7 @@ class SnapshotReader:
         """Poll the applications until cancelled; send events to pages.
 
         Shown applications are polled often, the others every `HISTORY_POLL_SECONDS`.
-        Pauses are longer if looks are slow; see `pause_after`.
+        Pauses are longer if readings are slow; see `pause_after`.
         """
         elapsed = HISTORY_POLL_SECONDS
         while True:
@@ -140,7 +140,7 @@ class SnapshotReader:
     def _event(self, application: str) -> str:
         """Look at an application and return a server-sent event: a snapshot, or the error, which is never raised.
 
-        The event and the cost of the look are kept; an unexpected error is logged.
+        The event and the cost of the reading are kept; an unexpected error is logged.
         """
         began = time.thread_time()
         try:
@@ -160,7 +160,7 @@ class SnapshotReader:
         return event
 
     async def _present(self, application: str) -> str:
-        """Return an event that is at most `SHOWN_SECONDS` old; pages opened at once share one look."""
+        """Return an event that is at most `SHOWN_SECONDS` old; pages opened at once share one reading."""
         async with self._looking:
             at, event = self._latest.get(application, (0.0, ""))
             if not event or time.monotonic() - at > SHOWN_SECONDS:
@@ -170,8 +170,8 @@ class SnapshotReader:
     async def events(self, application: str) -> AsyncIterator[str]:
         """Yield the events for one page, beginning with the current state, until the page or the console is closed.
 
-        A slow page loses older events beyond `QUEUED`. Without news there are heartbeats, and after `STALE_SECONDS` a
-        warning.
+        A slow page loses older events beyond `QUEUED`. While nothing changes there are heartbeats, and after
+        `STALE_SECONDS` a warning.
         """
         page: asyncio.Queue[str | None] = asyncio.Queue()
         self._pages.setdefault(application, set()).add(page)
@@ -205,7 +205,7 @@ class SnapshotReader:
 
 
 def _quiet_event(quiet: float) -> str:
-    """Return the event for a page without news for this many seconds: a heartbeat, or later a warning of old data."""
+    """Return the event for a page without events for this many seconds: a heartbeat, or later a warning of old data."""
     if quiet < STALE_SECONDS:
         return _event_text("beat", {})
     message = f"The catalog has not answered for {quiet:.0f} s; older data are shown. Check its database."
@@ -213,10 +213,10 @@ def _quiet_event(quiet: float) -> str:
 
 
 def pause_after(cost: float, *, shown: bool) -> float:
-    """Return the seconds until the next look: more after a costly look, but no more than `LONGEST_SECONDS`.
+    """Return the seconds until the next reading: more after a costly one, but no more than `LONGEST_SECONDS`.
 
     Args:
-        cost: the processor seconds of the last look.
+        cost: the processor seconds of the last reading.
         shown: True if a page is open.
     """
     return max(SHOWN_SECONDS if shown else HISTORY_POLL_SECONDS, min(cost / SHARE, LONGEST_SECONDS))

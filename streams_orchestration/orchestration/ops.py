@@ -34,7 +34,12 @@ from streams_orchestration.orchestration.op_parts import (
 )
 from streams_orchestration.orchestration.plan_events import plan_event
 from streams_orchestration.orchestration.previews import put_in_place
-from streams_orchestration.orchestration.progress import deployment_event, deployment_events, news, part_events
+from streams_orchestration.orchestration.progress import (
+    deployment_event,
+    deployment_events,
+    part_events,
+    unless_repeated,
+)
 from streams_orchestration.orchestration.resource import StreamsResource, streams_in
 from streams_orchestration.orchestration.run_events import log_events
 from streams_orchestration.orchestration.summaries import image
@@ -334,4 +339,4 @@ def record_status(
         log_events(context, deployment_events(keys, context.instance, status, metrics, now, judged, drawn))
     sinks = [sink for sink in status.sinks if sink.rows]
     parts = part_events(keys, status, metrics, status.pes, sinks, shown_rows)
-    log_events(context, (news(context.instance, each) for each in parts))
+    log_events(context, (unless_repeated(context.instance, each) for each in parts))

@@ -98,13 +98,13 @@ def progress_events(
     preview: Preview,
     instance: dg.DagsterInstance,
 ) -> list[Event]:
-    """Return the events that the sensor has to record after a look at an application.
+    """Return the events that the sensor has to record after a check of an application.
 
     An observation that repeats one which a run recorded within the last minute is left out.
     """
     parts = part_events(keys, status, metrics, seen.pes, seen.sinks, preview)
     of_deployment = deployment_events(keys, instance, status, metrics, now, seen.judged)
-    events = [*of_deployment, *(news(instance, each) for each in parts)]
+    events = [*of_deployment, *(unless_repeated(instance, each) for each in parts)]
     return [event for event in events if not _was_recorded_by_run(instance, event, now)]
 
 
@@ -120,11 +120,13 @@ def _was_recorded_by_run(instance: dg.DagsterInstance, event: Event, now: float)
     return False
 
 
-def news(instance: dg.DagsterInstance, event: dg.AssetMaterialization) -> dg.AssetMaterialization | dg.AssetObservation:
-    """Return the event of a PE, stream or sink unchanged if it has news, else as an observation.
+def unless_repeated(
+    instance: dg.DagsterInstance, event: dg.AssetMaterialization
+) -> dg.AssetMaterialization | dg.AssetObservation:
+    """Return the event of a PE, stream or sink unchanged if its data are new, else as an observation.
 
-    News is new data of a later epoch, or the first complete epoch of a life. The event of a PE that does not work is
-    always an observation.
+    Data are new if they have changed with a later epoch, or in the first complete epoch of a life. The event of a PE
+    that does not work is always an observation.
     """
     epoch = epoch_of(event)
     if epoch is not None and epoch.number and event.metadata.get("streams/state") not in _NOT_WORKING:

@@ -51,7 +51,7 @@ from streams_orchestration.runtime.units.watch import advance_units
 QUERY_SECONDS = 300.0
 """Seconds within which a Spark query must make its next batch, however busy the machine is."""
 POLL_SECONDS = 0.1
-"""Seconds between two looks at the query's progress, where nothing notifies of a change."""
+"""Seconds between two checks of the query's progress, where nothing notifies of a change."""
 
 
 class StepError(StreamsRuntimeError):

@@ -12,7 +12,7 @@ import pytest
 from streams_orchestration.orchestration import epochs_sensor, epochs_since
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.epochs import VERSION_TAG, Epoch
-from streams_orchestration.orchestration.progress import news, part_events
+from streams_orchestration.orchestration.progress import part_events, unless_repeated
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration_tests.orchestration.statuses import failed, measured, running
@@ -43,7 +43,7 @@ def passed(rows: int, life: str = "life") -> ApplicationMetrics:
 def report(instance: dg.DagsterInstance, status: ApplicationStatus, metrics: ApplicationMetrics) -> dict[str, str]:
     """Record a status; return the materialized assets with their data versions."""
     parts = part_events(AssetKeys(), status, metrics, status.pes, status.sinks, lambda *_: [])
-    events = [news(instance, part) for part in parts]
+    events = [unless_repeated(instance, part) for part in parts]
     for event in events:
         instance.report_runless_asset_event(event)
     made = [event for event in events if isinstance(event, dg.AssetMaterialization)]

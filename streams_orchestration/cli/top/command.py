@@ -17,7 +17,7 @@ def top(application: str | None, delay: float) -> int:
 
     Args:
         application: the name of the only application to show; None for all.
-        delay: seconds between two looks at the catalog.
+        delay: seconds between two readings of the catalog.
 
     Returns:
         The exit status 0.

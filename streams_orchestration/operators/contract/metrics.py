@@ -161,8 +161,8 @@ class Metrics:
                 counters[name] = metric.value - metric.taken
                 metric.taken = metric.value
             metric.described = True
-        news = {"counters": counters, "gauges": gauges, "about": {name: text for name, text in about.items() if text}}
-        return {kind: metrics for kind, metrics in news.items() if metrics}
+        new = {"counters": counters, "gauges": gauges, "about": {name: text for name, text in about.items() if text}}
+        return {kind: metrics for kind, metrics in new.items() if metrics}
 
     def _get(self, kind: type[Metric], name: str, description: str) -> Metric:
         metric = self._all.get(name)

@@ -217,13 +217,13 @@ class TransactionalProducer:
         self._poll_until(lambda: not len(self._producer))
 
     def _poll_until(self, done: Callable[[], bool]) -> None:
-        looked = world.monotonic()
+        checked = world.monotonic()
         while not done():
             self._producer.poll(POLL_SECONDS)
             self._check()
-            if world.monotonic() > looked + TOPIC_CHECK_SECONDS:
+            if world.monotonic() > checked + TOPIC_CHECK_SECONDS:
                 self._check_topic_if_reached()
-                looked = world.monotonic()
+                checked = world.monotonic()
 
     def _is_queued(self, message: KafkaMessage) -> bool:
         from confluent_kafka import KafkaException

@@ -37,7 +37,7 @@ class _Arrivals(NamedTuple):
     """The indexes of the new tuples in `places`."""
     owners: np.ndarray
     """For each new tuple, the index of its partition in `bounds`."""
-    news: np.ndarray
+    new_bounds: np.ndarray
     """The start of each partition in `new`, and the end of the last one."""
 
 
@@ -110,7 +110,7 @@ class SlidingWindows:
         if self._full_only:
             kept = self._after_full(rows, arrivals, lows)[fires]
             fires, starts, ends = fires[kept], starts[kept], ends[kept]
-        left = np.arange(len(arrivals.places)) < np.repeat(lows[arrivals.news[1:] - 1], np.diff(arrivals.bounds))
+        left = np.arange(len(arrivals.places)) < np.repeat(lows[arrivals.new_bounds[1:] - 1], np.diff(arrivals.bounds))
         at = arrivals.places[arrivals.new[fires]] - came[0]
         in_order = np.argsort(at)
         firings = self._firings(arrivals.places, starts[in_order], ends[in_order], at[in_order])
@@ -151,19 +151,19 @@ class SlidingWindows:
         else:
             full = lows > arrivals.bounds[arrivals.owners]
         # once full is always full
-        ever = np.maximum.accumulate(np.where(full, np.arange(len(full)), -1)) >= arrivals.news[arrivals.owners]
+        ever = np.maximum.accumulate(np.where(full, np.arange(len(full)), -1)) >= arrivals.new_bounds[arrivals.owners]
         ever |= column[rows][arrivals.owners]
         before = np.r_[False, ever[:-1]]
-        before[arrivals.news[:-1]] = column[rows]
-        column[rows] = ever[arrivals.news[1:] - 1]
+        before[arrivals.new_bounds[:-1]] = column[rows]
+        column[rows] = ever[arrivals.new_bounds[1:] - 1]
         return ever if self.trigger.attribute is None else before
 
     def _counted(self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray) -> tuple[np.ndarray, ...]:
         """Count the new tuples; return those that trigger, and the ranges of their windows, which include them."""
         step = int(self.trigger.size)
         column = self.partitions.column("since")
-        counts = np.diff(arrivals.news)
-        ranks = np.arange(len(arrivals.new)) - arrivals.news[arrivals.owners] + 1
+        counts = np.diff(arrivals.new_bounds)
+        ranks = np.arange(len(arrivals.new)) - arrivals.new_bounds[arrivals.owners] + 1
         fires = np.flatnonzero((column[rows][arrivals.owners] + ranks) % step == 0)
         column[rows] = (column[rows] + counts) % step
         return fires, lows[fires], arrivals.new[fires] + 1
@@ -177,13 +177,13 @@ class SlidingWindows:
         reached = self.trigger.read(marks[rows])
         mixed = comparable(np.concatenate([reached[held], values]))
         mixed = mixed[len(mixed) - len(values) :]
-        fires = restarts(mixed, arrivals.news, held, reached.astype(mixed.dtype), self.trigger.amount)
+        fires = restarts(mixed, arrivals.new_bounds, held, reached.astype(mixed.dtype), self.trigger.amount)
         before = np.r_[0, lows[:-1]]
-        before[arrivals.news[:-1]] = arrivals.bounds[:-1]
+        before[arrivals.new_bounds[:-1]] = arrivals.bounds[:-1]
         moves = fires.copy()
-        moves[arrivals.news[:-1][~held]] = True
-        last = np.maximum.accumulate(np.where(moves, np.arange(len(moves)), -1))[arrivals.news[1:] - 1]
-        anew = last >= arrivals.news[:-1]
+        moves[arrivals.new_bounds[:-1][~held]] = True
+        last = np.maximum.accumulate(np.where(moves, np.arange(len(moves)), -1))[arrivals.new_bounds[1:] - 1]
+        anew = last >= arrivals.new_bounds[:-1]
         marks[rows[anew]], marked[rows] = self.trigger.stored(values[last[anew]]), True
         positions = np.flatnonzero(fires)
         return positions, before[positions], arrivals.new[positions]

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
 
 CONFIRM_SECONDS = 1.0
-"""Seconds between two looks at the cuts."""
+"""Seconds between two checks of the cuts."""
 log = logging.getLogger("streams.confirming")
 
 

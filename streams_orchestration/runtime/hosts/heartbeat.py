@@ -17,7 +17,7 @@ from streams_orchestration.runtime.processes.processes import ProcessIdentity, i
 STALL_SECONDS = 10.0
 """Seconds after which a stopped process is killed. Its tasks are then run again elsewhere."""
 HANG_CHECK_SECONDS = 1.0
-"""Seconds between two looks for threads or engines that hang."""
+"""Seconds between two checks for threads or engines that hang."""
 HEARTBEAT_SECONDS = 5.0
 """Seconds between two heartbeats. A heartbeat that the catalog did not take is retried after `HANG_CHECK_SECONDS`, so
 that a host is seen alive soon after an outage (`SETTLE_SECONDS`)."""
@@ -36,7 +36,7 @@ class Stalls:
         self._since: dict[ProcessIdentity, float] = {}
 
     def kill_stalled(self, processes: Iterable[ProcessIdentity], now: float) -> tuple[ProcessIdentity, ...]:
-        """Kill the processes that were stopped at every look for `STALL_SECONDS`, with their descendants, and log each.
+        """Kill the processes that were stopped in all checks for `STALL_SECONDS`, with their descendants, and log each.
 
         Args:
             processes: the host's processes.
@@ -62,7 +62,7 @@ def _stands_still(process: ProcessIdentity) -> bool:
 
 
 class Heartbeat:
-    """The thread that gives the heartbeat and looks for hangs.
+    """The thread that gives the heartbeat and checks for hangs.
 
     Args:
         presence: the host's row in the catalog.
@@ -92,7 +92,7 @@ class Heartbeat:
         self._turned = world.monotonic()
 
     def watch(self, engine: Engine) -> None:
-        """Check at every look from now on that this running engine answers and that its workers make progress.
+        """Check regularly from now on that this running engine answers and that its workers make progress.
 
         Without a limit for hangs, only `engine_end` uses the engine. The call counts as a turn of the main loop.
         """
@@ -113,7 +113,7 @@ class Heartbeat:
     def _beat(self) -> None:
         """Look for hangs every `HANG_CHECK_SECONDS`, and report every `HEARTBEAT_SECONDS`; log errors and continue.
 
-        A report for which the catalog could not be used is repeated at the next look.
+        A report for which the catalog could not be used is repeated at the next check.
         """
         tasks = HungTasks(self._limit)
         next_beat = 0.0

@@ -52,9 +52,9 @@ MIN_INTERVAL_SECONDS = 0.1
 NEIGHBOURS_SECONDS = 0.5
 """Seconds between two checks that the other hosts of the application live; each only calls the operating system."""
 OBSERVE_SECONDS = 0.5
-"""Least seconds between two looks at units whose state is not about to change."""
+"""Least seconds between two checks of units whose state is not about to change."""
 SURVEY_SECONDS = 10.0
-"""Seconds between two looks at the units without a PE on this host, in case none of their own hosts lives."""
+"""Seconds between two checks of the units without a PE on this host, in case none of their own hosts lives."""
 MAX_INTERVAL_SECONDS = 5.0
 """The most seconds between two turns of the main loop: it also turns without an event, for safety."""
 GARBAGE_SECONDS = 5.0
@@ -103,7 +103,7 @@ class Host:
         self.presence = Presence(self.catalog, application, number, incarnation)
         self.engine = engine
         self.terminated = False
-        self.news = True
+        self.urgent = True
         """True if the state of a unit is about to change."""
         self.deadline = math.inf
         """The time at which the next timer of a unit fires, in unix seconds."""
@@ -114,9 +114,9 @@ class Host:
         self.neighbours: list[tuple[int, float]] = []
         """Pid and start time of each other live host of the application on this machine."""
         self.observed = 0.0
-        """The monotonic time of the last look at the host's own units."""
+        """The monotonic time of the last check of the host's own units."""
         self.surveyed = -math.inf
-        """The monotonic time of the last look at all units."""
+        """The monotonic time of the last check of all units."""
         self.began = clock.now()
         row = self.outage.through(self.presence.join)
         self.start_up = StartUp(row.launched_at, row.asked_at)
@@ -218,11 +218,11 @@ class Host:
                 self.publisher.stop()
                 self.lineage.stop()
                 return "STOPPED"
-            observes = self.news or began - self.observed >= OBSERVE_SECONDS or clock.now() >= self.deadline
+            observes = self.urgent or began - self.observed >= OBSERVE_SECONDS or clock.now() >= self.deadline
             if observes:
                 self.observed = began
                 self.advance_units(began)
-            self.news = self.reconcile()
+            self.urgent = self.reconcile()
             if row.bounded is not None:
                 end_bounded_run(self.catalog, self.application, list(self.queries.programs.values()))
             self.outage.over()
@@ -237,7 +237,7 @@ class Host:
                 self._clear(self.timed)
                 self.lineage.stop()
                 return "COMPLETED"
-            next_turn = MIN_INTERVAL_SECONDS if self.news else MAX_INTERVAL_SECONDS if observes else OBSERVE_SECONDS
+            next_turn = MIN_INTERVAL_SECONDS if self.urgent else MAX_INTERVAL_SECONDS if observes else OBSERVE_SECONDS
             self._await_change(mark, began, began + next_turn)
 
     def advance_units(self, now: float) -> None:
@@ -319,11 +319,11 @@ class Host:
             if is_here(row.space) and is_alive(row.pid, row.process_started)
         ]
         now = clock.now()
-        news = any(changes_soon(row, now) for row in rows)
+        urgent = any(changes_soon(row, now) for row in rows)
         if not set(before) <= set(self.neighbours):  # a host has died, and perhaps no other host watches its units
-            self.surveyed, news = -math.inf, True
+            self.surveyed, urgent = -math.inf, True
         self.deadline = min((row.deadline for row in rows if row.deadline is not None), default=math.inf)
-        return self.queries.match(rows) or news
+        return self.queries.match(rows) or urgent
 
     def _clear(self, units: Collection[str]) -> bool:
         """Remove the garbage of complete units, whose queries start no more, and what killed processes have left.

@@ -85,7 +85,7 @@ class LocalLauncher:
 
 @cache
 def _require_java(_program: Path | None) -> None:
-    """Raise JavaError if this machine has no Java that Spark can use; look once per path of its program."""
+    """Raise JavaError if this machine has no Java that Spark can use; each path of its program is checked once."""
     require_java()
 
 

@@ -97,7 +97,7 @@ class Queries:
             UnwantedHostError: the host that would report is no longer wanted.
             ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         """
-        news = False
+        urgent = False
         starting = sum(query.starting for query in self.running.values())
         for row in rows:
             query = self.running.get(row.id)
@@ -109,14 +109,14 @@ class Queries:
             if row.final or row.unit_state in HALTED or row.dirty:
                 continue
             if query is not None:
-                news |= self._followed(row, query)
+                urgent |= self._followed(row, query)
             elif starting < STARTING:
                 starting += 1
                 # Remove files that the previous query wrote and did not commit. Not earlier: until the unit is
                 # healthy again, a host that was wrongly taken for dead may still commit them.
                 self._sweep(row.id)
                 self._start(row.id, row.generation)
-        return news or not all(query.begun for query in self.running.values())
+        return urgent or not all(query.begun for query in self.running.values())
 
     def busy(self) -> list[int]:
         """Return the pids of the workers that have a task to run."""

@@ -70,10 +70,10 @@ def next_step(sent: Sent | None, moment: RunMoment, told: RunMoment | None) -> N
         return "FAIL"
     if moment.state == "ENDING":
         return None
-    return "RUNNING" if _has_news(sent, moment, told) else None
+    return "RUNNING" if _has_changed(sent, moment, told) else None
 
 
-def _has_news(sent: Sent, moment: RunMoment, told: RunMoment | None) -> bool:
+def _has_changed(sent: Sent, moment: RunMoment, told: RunMoment | None) -> bool:
     if told is None:
         return sent.event == "RUNNING" or any(moment.epochs.values())
     if moment.condition != told.condition:

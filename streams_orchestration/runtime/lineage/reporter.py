@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from openlineage.client.event_v2 import RunEvent
 
 MIN_INTERVAL_SECONDS = 2.0
-"""Least seconds between two looks, however often the catalog changes."""
+"""Least seconds between two checks, however often the catalog changes."""
 MAX_INTERVAL_SECONDS = 10.0
-"""Seconds between two looks while the catalog does not change."""
+"""Seconds between two checks while the catalog does not change."""
 PAUSES = Pauses(first=MIN_INTERVAL_SECONDS, longest=60.0)
 """Pauses between two attempts while the server is not reached."""
 SHUTDOWN_SECONDS = 4.0

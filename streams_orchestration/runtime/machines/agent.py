@@ -55,13 +55,13 @@ from streams_orchestration.runtime.units.host_requirements import read_requireme
 RENEW_SECONDS = 2.0
 """Seconds between two renewals of the lease."""
 POLL_SECONDS = 0.25
-"""Seconds between two looks at the processes of hosts, and the least seconds between two turns of the agent's loop."""
+"""Seconds between two checks of the processes of hosts, and the least seconds between two turns of the agent's loop."""
 MAX_INTERVAL_SECONDS = 2.0
 """Seconds between two turns of the agent's loop while nothing changes in the catalog and no host ends."""
 ORPHANS_SECONDS = 2.0
-"""Least seconds between two looks for processes of hosts that have ended."""
+"""Least seconds between two checks for processes of hosts that have ended."""
 LEFTOVERS_SECONDS = 20.0
-"""Least seconds between two looks for files left on the disk by hosts that run elsewhere now."""
+"""Least seconds between two checks for files left on the disk by hosts that run elsewhere now."""
 
 # made once: making a statement takes longer than running it
 _h, _m, _p = tables.host, tables.machine, tables.process

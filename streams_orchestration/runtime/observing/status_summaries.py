@@ -23,7 +23,7 @@ from streams_orchestration.runtime.units.health import read_healths
 from streams_orchestration.runtime.units.watch import advance_units
 
 POLL_SECONDS = 0.25
-"""Seconds between two looks while nothing is wrong."""
+"""Seconds between two checks while nothing is wrong."""
 
 # made once: making a statement takes longer than running it
 _a = tables.application

@@ -25,7 +25,7 @@ _SAME_START = 0.05
 KILL_SECONDS = 10.0
 """The most seconds to wait for the ends of killed processes."""
 _POLL_SECONDS = 0.01
-"""Seconds between two looks at processes that were killed."""
+"""Seconds between two checks of processes that were killed."""
 BACKGROUND = "jemalloc_bg_thd"
 """The name of a thread of Arrow's that wakes up now and then even in a process that hangs, and so does not count."""
 MACHINE = "STREAMS_MACHINE"

@@ -37,7 +37,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.task_results import take_answers
 
 PAUSES = Pauses(first=0.002, longest=0.1)
-"""Pauses between two looks at the catalog that find nothing to do."""
+"""Pauses between two readings of the catalog that find nothing to do."""
 PLANNER_WAIT_SECONDS = 10.0
 """Seconds that one call waits for work before it returns to the engine."""
 IDLE_PAUSES = Pauses(first=0.01, longest=0.2)
@@ -134,7 +134,7 @@ class Planner:
         world.sleep(max(not_before - world.monotonic(), 0.0))
         changes = self._catalog.changes
         until = world.monotonic() + self._patience
-        looks = 1
+        readings = 1
         while True:
             mark = changes.mark()
             began = world.monotonic()
@@ -169,10 +169,10 @@ class Planner:
             if view.position.wake is not None and (waits := view.position.wake - clock.now()) > 0:
                 wake_at = min(wake_at, began + waits)
             if changes.wait(mark, wake_at - began):
-                world.sleep(max(began + PAUSES.after(looks) - world.monotonic(), 0.0))
-                looks += 1
+                world.sleep(max(began + PAUSES.after(readings) - world.monotonic(), 0.0))
+                readings += 1
             else:
-                looks = 1
+                readings = 1
 
     def tasks(self, batch: int) -> list[tuple[int, bytes]]:
         """Record that the planned batch runs; return its tasks of level 0: the partition of each, and its plan as JSON.

@@ -2,7 +2,7 @@
 
 A directory enters the catalog when one of its files gets its final name, in the same transaction. Only files of
 complete epochs get final names, so no reset undoes the entry. The directory is marked when three things hold in one
-look at the catalog:
+reading of the catalog:
 
 1. The watermark of every channel of the sink, at its last visible epoch, has reached the directory's deadline.
 2. No file of these epochs waits to become visible in the directory.

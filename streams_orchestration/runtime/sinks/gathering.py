@@ -40,7 +40,7 @@ from streams_orchestration.runtime.storage.pending_files import (
 from streams_orchestration.runtime.storage.store import Store, StoreError
 
 MANY = 64
-"""The number of waiting files in a directory at which they are merged early, since every look reads all waiting files.
+"""The number of waiting files in a directory at which they are merged early, since every merge reads all waiting files.
 """
 
 
@@ -61,7 +61,7 @@ class Gatherer:
         """Name of a pending file -> the time by `clock` when its epoch was first seen to be complete."""
         self._directories = SinkDirectories(catalog, application, sink)
         self._watermark: int | None = None
-        """The watermark of the sink's channel at the last look; None if it had no watermark."""
+        """The watermark of the sink's channel at the last check; None if it had no watermark."""
         self._token: str | None = None
         """The mark by which the catalog knows this object as the only one that may name merged files; None before a
         sweep."""

@@ -83,7 +83,7 @@ class DueOutput(Output):
 
 @dataclass(frozen=True, slots=True)
 class Outstanding:
-    """The outputs with which a publisher has something to do, as one look at the catalog shows them."""
+    """The outputs with which a publisher has something to do, as one reading of the catalog shows them."""
 
     retracted: list[Output]
     files: list[DueOutput]

@@ -98,7 +98,7 @@ class KafkaSource(SourceOperator):
         self.backoff = Backoff(self.context)
         self.reader: KafkaReader | None = None
         self.registered: RegisteredDecoder | None = None
-        self.looked = NEVER
+        self.checked = NEVER
         """The monotonic time of the last check for new partitions."""
         self.bad = 0
         self.ahead: tuple[Offset, ReadAhead[ReadResult]] | None = None
@@ -198,7 +198,7 @@ class KafkaSource(SourceOperator):
             positions.end_at(Positions.of(self.until).end or {}, lambda each: reader.range_of(each)[0])
         elif self.parameters.until and positions.end is None:
             positions.end = {each: max(reader.range_of(each)[1], next) for each, next in positions.next.items()}
-        if world.monotonic() - self.looked >= self.parameters.discovery:
+        if world.monotonic() - self.checked >= self.parameters.discovery:
             self._discover(reader, positions)
         if positions.exhausted():
             return ReadResult(positions, {})
@@ -260,7 +260,7 @@ class KafkaSource(SourceOperator):
         A finite run does not read new partitions. Raises KafkaAwayError and KafkaRefusedError; see also `_identify`.
         """
         partitions = self._mine(reader)
-        self.looked = world.monotonic()
+        self.checked = world.monotonic()
         self._identify(reader, positions, partitions)
         for partition in partitions:
             if positions.end is None and partition not in positions.next:
@@ -302,7 +302,7 @@ class KafkaSource(SourceOperator):
         if place.exists():
             return json.loads(place.read_text(encoding="utf-8"))
         partitions, start = self._mine(reader), self.parameters.start_at
-        self.looked = world.monotonic()
+        self.checked = world.monotonic()
         ranges = {partition: reader.range_of(partition) for partition in partitions}
         if start in ("earliest", "latest"):
             next = {partition: ends[start == "latest"] for partition, ends in ranges.items()}
@@ -387,7 +387,7 @@ class KafkaSource(SourceOperator):
         self.submit(TupleBatch.from_columns(columns, schema), 1)
 
     def _close(self) -> None:
-        self.looked = NEVER
+        self.checked = NEVER
         if self.reader is not None:
             self.reader.close()
             self.reader = None

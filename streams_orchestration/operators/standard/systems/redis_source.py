@@ -109,7 +109,7 @@ class RedisSource(JournalSource):
         if isinstance(error, exceptions.ConnectionError | exceptions.TimeoutError):
             return tls_error(error, url) or ConnectionError(f"{url}: cannot be reached: {error}")
         code = getattr(error, "status_code", None)  # the library removes the codes that it knows from the text
-        if f"{code or error} ".startswith(_PASSING):  # the stream or the group was removed: the next look reports that
+        if f"{code or error} ".startswith(_PASSING):  # the stream or the group was removed: the next check reports that
             return ConnectionError(f"{url}: {error}")
         return RefusedError(f"{url}, stream {stream}: {error}")
 

@@ -59,8 +59,8 @@ class ProgressNote:
         last = query.lastProgress
         if last is None or last.batchId <= self._noted.batch:
             return
-        news = [last] if last.batchId == self._noted.batch + 1 else query.recentProgress
-        progress = self._noted.after(news)
+        unseen = [last] if last.batchId == self._noted.batch + 1 else query.recentProgress
+        progress = self._noted.after(unseen)
         write_whole(self._path, json.dumps(asdict(progress)), durably=False)
         self._noted = progress
 
