@@ -14,6 +14,7 @@ class Pieces:
 
     weights: Sequence[float]
     pins: Sequence[int]
+    """The machine on which each class must be; -1 if it may be on any."""
     fans: Sequence[Fan]
     machines: int
     exact: bool

@@ -23,7 +23,7 @@ _SHOWN = 5
 def measured_rates(
     logical: LogicalGraph, physical: PhysicalGraph, profile: Profile
 ) -> tuple[dict[tuple[int, int], float], list[Diagnostic]]:
-    """Return the rate of every measured output port, and warnings where the profile does not fit the application.
+    """Return the tuples a second of every measured output port, and warnings where the profile does not fit.
 
     Replicas keep their own rates if all measured replicas still exist, and new replicas have none then. If a measured
     replica no longer exists, or if only the logical operator was measured, the measured rates are added up, and the

@@ -33,7 +33,7 @@ def shifted(binding: Binding, sign: int) -> TupleFunction:
 
 
 def elapsed(binding: Binding) -> TupleFunction:
-    """Return the function for the difference of two local times, which differs from elapsed time if the clock changes.
+    """Return the function for the microseconds between two local times; not elapsed time if the clock changes.
 
     It raises EvaluationError if the difference is out of range.
     """

@@ -212,7 +212,7 @@ class DeltaHistory:
         )
 
     def _log_file(self, version: int) -> tuple[int | None, int | None]:
-        """Return the size in bytes and modification time of a version's log file, or None for both if it is missing."""
+        """Return the bytes and the modification time in nanoseconds of a version's log; None for both without it."""
         info = self._files.get_file_info(f"{_LOG}/{version:020}.json")
         return info.size, info.mtime_ns
 

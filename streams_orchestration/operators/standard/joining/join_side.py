@@ -43,7 +43,7 @@ class JoinSide:
         self.ended = False
 
     def clear(self) -> None:
-        """Remove all tuples."""
+        """Return to the initial state: without tuples and partitions, and before the end of the stream."""
         self.log.clear()
         self.index.clear()
         self.ended = False

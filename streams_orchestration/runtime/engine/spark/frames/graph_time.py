@@ -316,7 +316,7 @@ class QueryTime:
             yield from each.step(each.watermark.end())
 
     def _reached(self, each: _OperatorTime, delay: OutputDelay) -> int | None:
-        """Return the watermark after the results of a batch: `END` after the last batch, None if none is known."""
+        """Return the watermark after a batch's results in microseconds, `END` after the last, or None if unknown."""
         value = END if self._ended else each.watermark.value
         if value in (None, END):
             return value if self._ended or not delay.waits else None
