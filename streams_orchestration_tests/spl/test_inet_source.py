@@ -60,7 +60,7 @@ def test_lines_that_are_added_to_a_file_are_submitted_once_after_the_first_fetch
 
     def is_done(_: bool) -> bool:
         if added and Punctuation.WINDOW in bench.items():
-            with file.open("a") as grows:  # in one write, so that no fetch sees a part of it
+            with file.open("a") as grows:  # in one write, so that no fetch sees an incomplete file
                 grows.write(added.pop())
         return len(bench.rows()) == 2
 
