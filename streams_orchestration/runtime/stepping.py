@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import deployable
@@ -23,6 +23,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.pe_transitions import note_running_unit
 from streams_orchestration.runtime.catalog.start_lock import lock_start
+from streams_orchestration.runtime.catalog.unit_transitions import move_period_ends
 from streams_orchestration.runtime.deployment.deployment import continue_from_state, write_first_plan
 from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind
@@ -236,8 +237,8 @@ class SteppedApplication:
         self.report_running()
         u = tables.unit
         with self.catalog.write() as connection:
-            waiting = (u.c.application == self.name, u.c.timer == "period")
-            connection.execute(update(u).where(*waiting).values(deadline=0.0))
+            names = connection.scalars(select(u.c.name).where(u.c.application == self.name)).all()
+            move_period_ends(connection, self.name, names, 0.0)
         advance_units(self.catalog, self.name)
 
     def run(self, *, trigger_every: int = 3) -> None:

@@ -16,7 +16,7 @@ from streams_orchestration.operators.event_time.combined_watermark import Combin
 from streams_orchestration.operators.journal.writing import Journal
 from streams_orchestration.operators.kafka.producer import TransactionalProducer
 from streams_orchestration.operators.storage import durable_files
-from streams_orchestration.runtime.catalog import host_transitions, start_lock
+from streams_orchestration.runtime.catalog import host_transitions, start_lock, unit_transitions
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control, host_relocation, reset
 from streams_orchestration.runtime.hosts import orphans
@@ -144,8 +144,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "PEs that have an epoch open are counted as they were read": Mutant(
         commits.commit_batch,
-        'connection.execute(_CLOSED, {"of": application, "by": row.unit})',
-        "connection.execute(update(_u).where(_u.c.application == application, _u.c.name == row.unit)"
+        "count_closed(connection, application, row.unit)",
+        "connection.execute(_u.update().where(_u.c.application == application, _u.c.name == row.unit)"
         ".values(unclosed=row.unclosed - 1))",
     ),
     "a commit takes no turn of its unit": Mutant(
@@ -195,7 +195,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a reset begins though a host is missing": Mutant(reset.begin_reset, "healthy=health.up", "healthy=True"),
     "a reset keeps the generation": Mutant(
-        controller._changes_of_reset, '"generation": unit.generation + 1', '"generation": unit.generation'
+        unit_transitions.reset_unit_to_cut, "generation=unit.generation + 1", "generation=unit.generation"
     ),
     "a PE that has not restarted counts as reset": Mutant(
         region_machine._restored, "if not settings.members <= record.done:", "if False:"

@@ -6,10 +6,11 @@ compare times: it relies on its hold until somebody has removed the hold from th
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Connection, bindparam, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.unit_transitions import forget_holds
 from streams_orchestration.runtime.clocks import clock
 
 _u = tables.unit
@@ -51,5 +52,5 @@ def end_expired_holds(catalog: Catalog, application: str) -> bool:
     if not holds or any(is_held(until) for until in holds):
         return not holds
     with catalog.write() as connection:
-        connection.execute(update(u).where(*mine, ~held_condition()).values(held_until=None))
+        forget_holds(connection, application, ended_at=clock.now())
         return not connection.scalars(ends).all()

@@ -10,6 +10,11 @@ from sqlalchemy.types import JSON, TypeDecorator
 AVERAGED = 10
 """The number of drains or resets over which averages are taken (B34)."""
 
+NO_CAUSE: dict[str, Any] = {"cause": None, "kind": "", "give_up_at": None}
+"""The columns of the cause for which a unit fails, without one."""
+FORGIVEN = {"attempts": 0, **NO_CAUSE}
+"""The columns that a complete epoch clears. The fields of a `RegionRecord` have the same names."""
+
 Moment = Literal["failed", "detected", "asked", "began", "done", "committed"]
 """The moments of an outage of a unit, in their order."""
 

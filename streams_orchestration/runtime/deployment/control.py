@@ -9,6 +9,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.host_transitions import stop_hosts
 from streams_orchestration.runtime.catalog.pe_transitions import stop_pes
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
+from streams_orchestration.runtime.catalog.unit_transitions import stop_units
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.awaiting import await_status
 from streams_orchestration.runtime.deployment.claims import Chosen, choose_missing, start_claimed
@@ -123,7 +124,7 @@ def cancel_application(catalog: Catalog, application: str, timeout: float = STOP
     """
     read_units(catalog, application)
     report_lineage_failure(catalog, application)
-    a, h, u = tables.application, tables.host, tables.unit
+    a, h = tables.application, tables.host
     with catalog.write() as connection:
         mine = (a.c.name == application, a.c.wanted != "REMOVED")
         connection.execute(update(a).where(*mine).values(wanted="STOPPED", runs_until=None))
@@ -136,8 +137,7 @@ def cancel_application(catalog: Catalog, application: str, timeout: float = STOP
     with catalog.write() as connection:
         stop_hosts(connection, application)
         stop_pes(connection, application)
-        open_units = (u.c.application == application, u.c.state != "COMPLETED")
-        connection.execute(update(u).where(*open_units).values(state="STOPPED"))
+        stop_units(connection, application)
         connection.execute(update(a).where(a.c.name == application, a.c.state != "COMPLETED").values(state="STOPPED"))
     stop_orphans(catalog, application)
     remove_empty(catalog, application)

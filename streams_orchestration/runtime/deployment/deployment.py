@@ -9,13 +9,14 @@ from sqlalchemy import Connection, insert, select, update
 
 from streams_orchestration import world
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
+from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan
 from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.host_transitions import forget_launches, insert_host
 from streams_orchestration.runtime.catalog.pe_transitions import replace_program
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
+from streams_orchestration.runtime.catalog.unit_transitions import insert_unit
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.dropping import drop_application, refuse_left_files, refuse_running
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
@@ -132,7 +133,7 @@ def _insert(connection: Connection, compilation: Compilation, opened: OpenedAppl
     application, plan = opened.name, opened.wanted.plan
     insert_application(connection, compilation, opened.wanted.fingerprint, opened.settings)
     for unit in plan.units:
-        insert_unit(connection, application, unit)
+        insert_unit(connection, application, unit, columns_of(RegionRecord.first(unit.max_attempts, clock.now())))
     for host in plan.hosts:
         insert_host(connection, application, host, stored_requirements(plan.requirements_of(host)))
     for pe in plan.pes:
@@ -156,31 +157,6 @@ def insert_application(connection: Connection, compilation: Compilation, identit
             started_at=now,
         )
     )
-
-
-def insert_unit(connection: Connection, application: str, unit: Unit, completed: int = 0, **values: Any) -> None:
-    """Insert the row of a unit of recovery.
-
-    Args:
-        connection: a connection in a write transaction.
-        application: the name of the application.
-        unit: the unit.
-        completed: the epoch of the cut with which the unit begins; 0 is the initial state.
-        values: the columns in which it differs from a fresh unit.
-    """
-    plain = columns_of(RegionRecord.first(unit.max_attempts, clock.now(), completed)) | {
-        "application": application,
-        "name": unit.name,
-        "region": unit.region,
-        "period": unit.period,
-        "drain_timeout": unit.drain_timeout,
-        "reset_timeout": unit.reset_timeout,
-        "unclosed": len(unit.pes),
-        "configured_attempts": unit.max_attempts,
-        "restart_pause": unit.restart.pause,
-        "restart_limit": unit.restart.limit,
-    }
-    connection.execute(insert(tables.unit).values(**(plain | values)))
 
 
 def insert_pe(connection: Connection, pe: DeployedPe, **values: Any) -> None:

@@ -16,6 +16,7 @@ from streams_orchestration.operators.loading.import_path import import_from
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.pe_transitions import reopen_pe
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, StoredPosition, UnitRow
+from streams_orchestration.runtime.catalog.unit_transitions import reopen_unit
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import NotDeployableError
 from streams_orchestration.runtime.programs.deployed_pes import deployed_pes, read_program
@@ -117,10 +118,7 @@ def reopen(connection: Connection, application: str) -> bool:
     for pe in ended:
         _reopen(connection, pe)
     for name in {pe.unit for pe in ended}:
-        unit = units[name]
-        this = (u.c.application == application, u.c.name == name)
-        state = "STOPPED" if unit.state == "COMPLETED" else unit.state
-        connection.execute(update(u).where(*this).values(state=state, final_epoch=None))
+        reopen_unit(connection, units[name])
     a = tables.application
     connection.execute(update(a).where(a.c.name == application, a.c.state == "COMPLETED").values(state="STOPPED"))
     return True

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
@@ -16,6 +16,12 @@ from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import KEPT_BY_COMMIT, UnitRow
 from streams_orchestration.runtime.catalog.states import PeState, UnitState
 from streams_orchestration.runtime.catalog.unit_columns import Moment
+from streams_orchestration.runtime.catalog.unit_transitions import (
+    announce_final_epoch,
+    complete_batch,
+    count_closed,
+    request_drain,
+)
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import StaleGenerationError, StreamsRuntimeError, explained
 from streams_orchestration.runtime.errors.invariants import promise
@@ -25,14 +31,10 @@ from streams_orchestration.runtime.queries.recording import Total, batch_counts,
 from streams_orchestration.runtime.transport.connections import change_links, connect
 from streams_orchestration.runtime.units.controller import advance_unit, note_commit
 from streams_orchestration.runtime.units.region_machine import HALTED
-from streams_orchestration.runtime.units.region_record import FORGIVEN
 
 # made once: making a statement takes longer than running it
 _u, _p, _a, _m = tables.unit, tables.pe, tables.application, tables.pe_metrics
 _SEGMENT, _STATE, _FILE, _COMMIT = map(insert, (tables.segment, tables.state, tables.sink_file, tables.commit))
-_OF_UNIT = (_u.c.application == bindparam("of"), _u.c.name == bindparam("by"))
-_CLOSED = update(_u).where(*_OF_UNIT).values(unclosed=_u.c.unclosed - 1)
-_CUT = update(_u).where(*_OF_UNIT).values(max_attempts=_u.c.configured_attempts, tries=None)
 _STANDING = (
     select(
         *(_p.c.unit, _p.c.feeds, _p.c.state, _p.c.batch, _p.c.rows_in, _p.c.rows_out, _p.c.busy_seconds),
@@ -136,9 +138,9 @@ def commit_batch(
             connection.execute(_COMMIT, [key | kept | epoch | {"token": plan.token or None}])
             advance_pe(connection, application, pe, plan.batch, progress)
             if row.region is None:
-                _complete_batch(connection, application, row.unit, plan.epoch, now)
+                complete_batch(connection, application, row.unit, plan.epoch, now)
             elif closes:
-                connection.execute(_CLOSED, {"of": application, "by": row.unit})
+                count_closed(connection, application, row.unit)
             if counts:
                 record(connection, program, row.total, counts, now - spark - plan.plan_seconds, now)
         if changed:  # Imports and Exports of any application may be connected otherwise
@@ -148,7 +150,7 @@ def commit_batch(
         note_commit(connection, application, row.unit, row.outage, now)
         news = closes and row.unclosed <= 1
         if any(result.consistent for result in results) and not plan.boundary:
-            _report_drain(connection, application, row.unit, plan.epoch)
+            request_drain(connection, application, row.unit, plan.epoch)
             news = True
         if row.feeds and progress["exhausted"] and row.final_epoch is None:
             news |= _announce_end(connection, application, row.unit)
@@ -300,12 +302,6 @@ def _advance(plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
     )
 
 
-def _report_drain(connection: Connection, application: str, unit: str, epoch: int) -> None:
-    """Record that the trigger operator of the region ends the epoch; the next batch is the boundary (B3)."""
-    u = tables.unit
-    connection.execute(update(u).where(u.c.application == application, u.c.name == unit).values(drain_asked=epoch))
-
-
 def _announce_end(connection: Connection, application: str, unit: str) -> bool:
     """Record that the unit gets no more input, so that the open epoch is its last one.
 
@@ -325,16 +321,5 @@ def _announce_end(connection: Connection, application: str, unit: str) -> bool:
     closing = row.state in ("DRAINING", "RESETTING")
     open_epoch = row.current_epoch + 1 if closing else row.current_epoch
     working = select(func.max(p.c.epoch)).where(p.c.application == application, p.c.unit == unit)
-    last = max(open_epoch, connection.scalar(working) or 0)
-    this = (u.c.application == application, u.c.name == unit)
-    connection.execute(update(u).where(*this).values(final_epoch=last))
+    announce_final_epoch(connection, application, unit, max(open_epoch, connection.scalar(working) or 0))
     return True
-
-
-def _complete_batch(connection: Connection, application: str, unit: str, epoch: int, now: float) -> None:
-    """Complete an epoch of a PE outside of regions, for which every batch is a cut of its own (A49).
-
-    Failed attempts at the epoch are forgotten with their cause.
-    """
-    cut = {"completed_epoch": epoch, "current_epoch": epoch + 1, "completed_at": now}
-    connection.execute(_CUT, {"of": application, "by": unit, **cut, **FORGIVEN})

@@ -10,13 +10,14 @@ import logging
 from collections.abc import Collection, Generator
 from contextlib import contextmanager, suppress
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from streams_orchestration import world
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.unit_transitions import move_period_ends
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.errors.loop_errors import LoopErrors
@@ -131,12 +132,10 @@ def _postpone_unless_working(held: HeldUnits) -> str:
     with held.catalog.read() as connection:
         if rest := describe_held_work(connection, held):
             return rest
-    u = tables.unit
-    periods = (u.c.application == held.application, u.c.name.in_(held.names), u.c.timer == "period")
     with held.catalog.write() as connection:
         rest = describe_held_work(connection, held)
         if not rest:
-            connection.execute(update(u).where(*periods).values(deadline=clock.now() + HOLD_SECONDS))
+            move_period_ends(connection, held.application, held.names, clock.now() + HOLD_SECONDS)
     return rest
 
 

@@ -26,8 +26,9 @@ from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.catalog.pe_transitions import columns_at_commit
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.sink_rows import SinkRow
+from streams_orchestration.runtime.catalog.unit_transitions import insert_unit
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.deployment.deployment import insert_pe, insert_unit
+from streams_orchestration.runtime.deployment.deployment import insert_pe
 from streams_orchestration.runtime.errors.errors import NotDeployableError, StreamsRuntimeError
 from streams_orchestration.runtime.errors.invariants import promise
 from streams_orchestration.runtime.programs.batches import Position
@@ -43,8 +44,9 @@ from streams_orchestration.runtime.transport.readers import drop_unread_exports
 from streams_orchestration.runtime.units.boundaries import forget_units, insert_cut, insert_states, place_hosts
 from streams_orchestration.runtime.units.holding import HeldUnits, describe_held_work
 from streams_orchestration.runtime.units.previous_plan import read_plan
+from streams_orchestration.runtime.units.region_record import RegionRecord
 from streams_orchestration.runtime.units.trial import open_trial
-from streams_orchestration.runtime.units.unit_store import HISTORY
+from streams_orchestration.runtime.units.unit_store import columns_of
 
 
 def require_incomplete(connection: Connection, application: str) -> None:
@@ -165,10 +167,12 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
                 position = _position(new, pe, _reached_by_sinks(new, pe.program, sinks))
                 position = _continued(connection, new, pe.program, position, read)
                 ended &= _begin(connection, new, pe, position, final=final)
-            values = _kept_values(rows.get(unit.name))
-            if final or ended:  # the final epoch is the epoch of the cut, or the next one
-                values["final_epoch"] = cut.epoch if final else cut.epoch + 1
-            insert_unit(connection, application, unit, cut.epoch, generation=generation, **values)
+            last = cut.epoch if final else cut.epoch + 1 if ended else None
+            record = columns_of(RegionRecord.first(unit.max_attempts, clock.now(), cut.epoch))
+            insert_unit(
+                connection, application, unit, record, generation=generation, final_epoch=last,
+                former=rows.get(unit.name),
+            )  # fmt: skip
             insert_cut(connection, application, unit.name, cut.epoch, generation)
     place_hosts(connection, application, {host: plan.requirements_of(host) for host in plan.hosts})
     _place_sinks(connection, new)
@@ -207,13 +211,6 @@ def _is_finished(new: NewPlan, pes: Iterable[DeployedPe]) -> bool:
     former = {formers.get(each.name) for pe in pes for each in pe.program.operators.values()} - {None}
     sources = {name for pe in pes for name in pe.initial}
     return bool(former) and former <= new.cut.finished and sources <= formers.keys()
-
-
-def _kept_values(former: UnitRow | None) -> dict[str, Any]:
-    """Return the columns that a unit keeps from its former row; none for a new unit."""
-    if former is None:
-        return {}
-    return {name: getattr(former, name) for name in (*HISTORY, "reset_count", "completed_at")}
 
 
 def _begin(connection: Connection, new: NewPlan, pe: DeployedPe, begins: Position, *, final: bool) -> bool:

@@ -18,6 +18,7 @@ from streams_orchestration.operators.storage.durable_files import forget_names, 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units
+from streams_orchestration.runtime.catalog.unit_transitions import complete_units, forget_holds
 from streams_orchestration.runtime.sinks.directories import unmarked_units
 from streams_orchestration.runtime.storage.home import data_of
 from streams_orchestration.runtime.storage.pending_files import path_of, remove_abandoned
@@ -58,7 +59,7 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], bool] | Non
     Returns:
         True if the application is completed.
     """
-    u, a = tables.unit, tables.application
+    a = tables.application
     with catalog.read() as connection:
         ends = _Ends.read(connection, application)
     if ends.done:
@@ -72,12 +73,10 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], bool] | Non
             # read again: a redeploy may have begun, or switched, during the sweep
             if _Ends.read(connection, application) != ends or held_units(connection, application):
                 return False
-            connection.execute(
-                update(u).where(u.c.application == application, u.c.name.in_(ends.done)).values(state="COMPLETED")
-            )
+            complete_units(connection, application, ends.done)
             if ends.are_all:
                 # an expired hold would be in force again if the clock were set back
-                connection.execute(update(u).where(u.c.application == application).values(held_until=None))
+                forget_holds(connection, application)
                 connection.execute(update(a).where(a.c.name == application).values(state="COMPLETED"))
     if ends.are_all:
         remove_empty(catalog, application)

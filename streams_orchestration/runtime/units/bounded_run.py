@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select, update
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.unit_transitions import forget_holds, request_drain
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
 from streams_orchestration.runtime.units.holding import (
@@ -94,7 +95,8 @@ def _end_driven_epochs(held: HeldUnits) -> None:
         names = [name for name in names if not at_cut(connection, application, name)]
     for name in names:
         with catalog.write_unit(application, name) as connection:
-            connection.execute(update(u).where(*open_epochs, u.c.name == name).values(drain_asked=u.c.current_epoch))
+            for epoch in connection.scalars(select(u.c.current_epoch).where(*open_epochs, u.c.name == name)).all():
+                request_drain(connection, application, name, epoch)
     if names:
         advance_units(catalog, application, names)
 
@@ -104,7 +106,7 @@ def _stop(held: HeldUnits, run: str) -> bool:
 
     If the application was stopped meanwhile, or has another bounded run, only the holds are ended.
     """
-    a, u, application = tables.application, tables.unit, held.application
+    a, application = tables.application, held.application
     this = (a.c.name == application, a.c.bounded == run, a.c.wanted == "RUNNING")
     with held.catalog.write() as connection:
         if not _all_taken(connection, held, run):
@@ -112,5 +114,5 @@ def _stop(held: HeldUnits, run: str) -> bool:
         if describe_held_work(connection, held):
             return False
         stopped = connection.execute(update(a).where(*this).values(wanted="STOPPED", taken_at=clock.now()))
-        connection.execute(update(u).where(u.c.application == application).values(held_until=None))
+        forget_holds(connection, application)
     return stopped.rowcount == 1

@@ -21,6 +21,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.host_transitions import set_times
 from streams_orchestration.runtime.catalog.rows import HostRow, TrialRow, UnitRow
+from streams_orchestration.runtime.catalog.unit_transitions import set_unit_times
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, HOLD_SECONDS
 
@@ -69,7 +70,8 @@ def adjust_future_times(catalog: Catalog, application: str) -> None:
         if not clock.is_sure():
             return
         for unit in UnitRow.all(connection, select(u).where(u.c.application == application)):
-            _write(connection, u, (u.c.application == application, u.c.name == unit.name), unit_changes(unit, now))
+            if times := unit_changes(unit, now):
+                set_unit_times(connection, unit, times)
         for host in HostRow.all(connection, select(h).where(h.c.application == application)):
             if times := host_changes(host, now):
                 set_times(connection, host, times)

@@ -16,6 +16,14 @@ from streams_orchestration.runtime.catalog.pe_transitions import begin_pes_again
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.catalog.unit_columns import Moment
+from streams_orchestration.runtime.catalog.unit_transitions import (
+    begin_unit_again,
+    note_first_commit,
+    note_taken_up,
+    reset_unit_to_cut,
+    step_unit,
+    take_unit_back,
+)
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.errors.invariants import promise
@@ -24,7 +32,7 @@ from streams_orchestration.runtime.units.region_machine import HALTED, step
 from streams_orchestration.runtime.units.region_record import RegionRecord
 from streams_orchestration.runtime.units.roll_back import roll_back
 from streams_orchestration.runtime.units.unit_facts import Facts, Health, advanced, read_facts
-from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS, log_event, record_of, settings_of, store
+from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS, columns_of, log_event, record_of, settings_of
 
 _UNIT = select(tables.unit).where(
     tables.unit.c.application == bindparam("of"), tables.unit.c.name == bindparam("named")
@@ -69,18 +77,13 @@ def mark_taken_up(connection: Connection, application: str, units: Iterable[str]
     Raises:
         StreamsRuntimeError: a unit no longer exists.
     """
-    u = tables.unit
     for name in units:
         unit = unit_row(connection, application, name)
         outage = dict(unit.outage or {})
         if outage and "began" not in outage and unit.asked != unit.generation:
             outage["asked"] = clock.now()
             log_event(connection, unit, record_of(unit), "taken up", outage["asked"], generation=unit.generation)
-        connection.execute(
-            u.update()
-            .where(u.c.application == application, u.c.name == name)
-            .values(asked=unit.generation, outage=outage or None)
-        )
+        note_taken_up(connection, unit, outage)
 
 
 def advance_unit(
@@ -128,21 +131,24 @@ def advance_unit(
     fails = record.state == "UNHEALTHY" and before.state not in HALTED
     if fails or (record.state == "STARTED" and record.cause != before.cause):
         outage = _begin_outage(connection, unit, record, health, now)
-    changes: dict[str, Any] = {}
     garbage: list[str] = []
-    if _resets(actions):
+    generation = unit.generation
+    if resets := _resets(actions):
         outage = _reset_in_outage(outage, now)
         garbage = roll_back(connection, unit, record.current + 1)
-        changes = _changes_of_reset(unit, record, now)
-        log_event(connection, unit, record, "reset began", now, generation=unit.generation + 1, cause=record.cause)
-    generation = changes.get("generation", unit.generation)
+        generation += 1
+        log_event(connection, unit, record, "reset began", now, generation=generation, cause=record.cause)
     if before.state == "RESETTING" and record.resets != before.resets:
         outage["done"] = now
         log_event(connection, unit, record, "reset done", now, generation=generation,
                   seconds=record.resets.seconds[-1], cause=record.cause)  # fmt: skip
     if any(isinstance(action, ResetFailed) for action in actions):
         log_event(connection, unit, record, "attempts used up", now, generation=generation, cause=record.cause)
-    store(connection, unit, record, **changes, outage=outage or None)
+    if resets:
+        restarts = unit.restarts + 1 if now - (record.resets.at or 0.0) < STEADY_SECONDS else 1
+        reset_unit_to_cut(connection, unit, columns_of(record), outage, now, restarts=restarts)
+    else:
+        step_unit(connection, unit, columns_of(record), outage, now)
     return garbage
 
 
@@ -171,28 +177,6 @@ def _reset_in_outage(outage: dict[Moment, float], now: float) -> dict[Moment, fl
     return {**outage, "asked": outage.get("asked", now), "began": now}
 
 
-def _changes_of_reset(unit: UnitRow, record: RegionRecord, now: float) -> dict[str, Any]:
-    """Return the columns of a unit's row that a reset changes beside the record and the outage.
-
-    `restarts` begins at 1 again if the last reset was at least `STEADY_SECONDS` ago.
-    """
-    return {
-        "generation": unit.generation + 1,
-        "reset_count": unit.reset_count + 1,
-        "restarts": unit.restarts + 1 if now - (record.resets.at or 0.0) < STEADY_SECONDS else 1,
-        **_changes_at_cut(unit, record.completed),
-    }
-
-
-def _changes_at_cut(unit: UnitRow, completed: int) -> dict[str, Any]:
-    """Return the columns of a unit's row that change when its PEs go back to the cut of a complete epoch.
-
-    A final epoch that is not complete is forgotten, since the tuples before it are read again; so is a drain that the
-    trigger operator has requested.
-    """
-    return {"final_epoch": unit.final_epoch if unit.final_epoch == completed else None, "drain_asked": None}
-
-
 def begin_again(
     connection: Connection, application: str, units: Collection[str], resets: Mapping[str, str] | None = None
 ) -> None:
@@ -213,7 +197,8 @@ def begin_again(
     for unit in rows:
         epochs = (member.epoch for member in facts[unit.name].members if not member.final)
         event = BegunAgain(min(epochs, default=unit.current_epoch), cause=(resets or {}).get(unit.name))
-        _begin(connection, unit, facts[unit.name], event)
+        now = clock.now()
+        begin_unit_again(connection, unit, _begun(unit, facts[unit.name], event, now), now)
     begin_pes_again(connection, application, units)
 
 
@@ -228,13 +213,14 @@ def take_back(connection: Connection, unit: UnitRow) -> list[str]:
     event = BegunAgain(unit.current_epoch + 1, forgives=False)
     garbage = roll_back(connection, unit, event.sequence)
     facts = read_facts(connection, [unit], {})[unit.name]
-    _begin(connection, unit, facts, event, **_changes_at_cut(unit, unit.completed_epoch))
+    now = clock.now()
+    take_unit_back(connection, unit, _begun(unit, facts, event, now), now)
     return garbage
 
 
-def _begin(connection: Connection, unit: UnitRow, facts: Facts, event: BegunAgain, **changes: Any) -> None:
-    record, _ = step(settings_of(unit, facts), record_of(unit), event, clock.now())
-    store(connection, unit, record, generation=unit.generation + 1, outage=None, **changes)
+def _begun(unit: UnitRow, facts: Facts, event: BegunAgain, now: float) -> dict[str, Any]:
+    """Return the columns of the record of a unit that begins again."""
+    return columns_of(step(settings_of(unit, facts), record_of(unit), event, now).record)
 
 
 def note_commit(
@@ -253,12 +239,7 @@ def note_commit(
         StreamsRuntimeError: the unit does not exist, as after a redeploy without it.
     """
     if outage is not None and "began" in outage and "committed" not in outage:
-        u = tables.unit
-        connection.execute(
-            u.update()
-            .where(u.c.application == application, u.c.name == unit)
-            .values(outage={**outage, "committed": now})
-        )
+        note_first_commit(connection, application, unit, outage, now)
         row = unit_row(connection, application, unit)
         log_event(connection, row, record_of(row), "first commit", now, generation=row.generation)
 
@@ -268,14 +249,14 @@ def _resets(actions: tuple[Action, ...]) -> bool:
 
 
 def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: float) -> None:
-    """Record a completed epoch with its time, its duration and its cut: for each PE, the batch that closed the epoch.
+    """Insert a completed epoch with its time, its duration and its cut: for each PE, the batch that closed the epoch.
 
     PEs that had ended before the epoch are not in the cut.
 
     Raises:
         InvariantError: a later epoch is complete, or a PE that has not ended has not closed this epoch.
     """
-    c, p, u = tables.commit, tables.pe, tables.unit
+    c, p = tables.commit, tables.pe
     named, epoch = f"{unit.name} of {unit.application}", record.completed
     promise(epoch > unit.completed_epoch, "B4", f"{named} completes epoch {epoch} after epoch {unit.completed_epoch}")
     closing = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.epoch == epoch) & c.c.boundary
@@ -296,7 +277,4 @@ def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: 
             completed_at=now,
             seconds=record.drains.seconds[-1],
         )
-    )
-    connection.execute(
-        u.update().where(u.c.application == unit.application, u.c.name == unit.name).values(completed_at=now)
     )

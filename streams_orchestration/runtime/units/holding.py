@@ -12,6 +12,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import ENDED
+from streams_orchestration.runtime.catalog.unit_transitions import end_holds, hold, move_period_ends
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
 from streams_orchestration.runtime.units.watch import advance_units
@@ -57,19 +58,14 @@ def hold_units(held: HeldUnits, *, begins: bool = True) -> None:
         mine = (u.c.application == application, u.c.name.in_(held.names))
         there = connection.scalars(select(u.c.name).where(*mine)).all()
         still = [name for name in there if at_cut(connection, application, name)]
-        mine = mine if begins else (*mine, u.c.held_until.is_not(None))
-        connection.execute(update(u).where(*mine).values(held_until=until))
-        periods = (u.c.application == application, u.c.name.in_(still), u.c.timer == "period")
-        connection.execute(update(u).where(*periods).values(deadline=until))
+        hold(connection, application, there, until, begins=begins)
+        move_period_ends(connection, application, still, until)
 
 
 def release_units(catalog: Catalog, application: str) -> None:
     """End the hold of all held units of an application, and let their current periods end now."""
-    u = tables.unit
-    held = (u.c.application == application, u.c.held_until.is_not(None))
     with catalog.write() as connection:
-        connection.execute(update(u).where(*held, u.c.timer == "period").values(deadline=clock.now()))
-        connection.execute(update(u).where(*held).values(held_until=None))
+        end_holds(connection, application)
 
 
 def close_epochs(held: HeldUnits) -> None:
@@ -92,7 +88,7 @@ def close_epochs(held: HeldUnits) -> None:
             for name in connection.scalars(select(u.c.name).where(*early)).all()
             if not at_cut(connection, application, name)
         ]
-        connection.execute(update(u).where(*early, u.c.name.in_(open_units)).values(deadline=now))
+        move_period_ends(connection, application, open_units, now)
     advance_units(catalog, application, open_units)
 
 

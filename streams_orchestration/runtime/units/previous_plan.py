@@ -14,6 +14,7 @@ from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan, Row
 from streams_orchestration.runtime.catalog.pe_transitions import columns_at_commit
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
+from streams_orchestration.runtime.catalog.unit_transitions import restore_unit
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.tasks.stored_states import newest_states, state_files
@@ -23,7 +24,7 @@ from streams_orchestration.runtime.units.boundaries import forget_units, insert_
 from streams_orchestration.runtime.units.host_requirements import read_requirements
 from streams_orchestration.runtime.units.region_record import RegionRecord
 from streams_orchestration.runtime.units.roll_back import roll_back
-from streams_orchestration.runtime.units.unit_store import HISTORY, columns_of
+from streams_orchestration.runtime.units.unit_store import columns_of
 
 _OF_PES = (tables.pe, tables.sink, tables.pe_metrics)
 _OF_APPLICATION = (tables.stream_export, tables.stream_import)
@@ -94,7 +95,9 @@ def restore_plan(connection: Connection, application: str, before: PreviousPlan)
     written = {stream: number for pe in pes for stream, number in pe.position["outputs"].items()}
     garbage = _roll_back_tried(connection, application, tried)
     forget_units(connection, application, names)
-    _enter(connection, "unit", before, epoch=epoch, generation=generation)
+    for row in before.rows["unit"]:
+        record = columns_of(RegionRecord.first(row["configured_attempts"], clock.now(), epoch))
+        restore_unit(connection, row, record, generation, _final_epoch(before, row["name"], epoch))
     _enter(connection, "pe", before, epoch=epoch, batch=batch, written=written)
     _enter(connection, "pe_metrics", before)
     for state in before.states:
@@ -102,11 +105,6 @@ def restore_plan(connection: Connection, application: str, before: PreviousPlan)
         insert_states(connection, application, state["pe"], batch, [StoredState(state["operator"], files)])
     for row in before.rows["unit"]:
         insert_cut(connection, application, row["name"], epoch, generation)
-        pes_before = [each for each in before.rows["pe"] if each["unit"] == row["name"]]
-        if all(each["exhausted"] for each in pes_before):  # the final epoch is complete, or is the next one
-            final = epoch + (0 if all(each["final"] for each in pes_before) else 1)
-            mine = (u.c.application == application, u.c.name == row["name"])
-            connection.execute(update(u).where(*mine).values(final_epoch=final))
     requirements = {row["id"]: read_requirements(row["id"], row["requirements"]) for row in before.rows["host"]}
     place_hosts(connection, application, requirements)
     _restore_sinks(connection, application, [pe.id for pe in pes], before)
@@ -144,17 +142,16 @@ def _roll_back_tried(connection: Connection, application: str, units: Collection
 def _enter(connection: Connection, name: str, before: PreviousPlan, **at: Any) -> None:
     table = tables.metadata.tables[name]
     for row in before.rows[name]:
-        values = row | (_unit_values(row, **at) if name == "unit" else _pe_values(row, **at) if name == "pe" else {})
+        values = row | (_pe_values(row, **at) if name == "pe" else {})
         connection.execute(insert(table).values(**_stored(table, values)))
 
 
-def _unit_values(row: Row, epoch: int, generation: int) -> Row:
-    return {
-        **columns_of(RegionRecord.first(row["configured_attempts"], clock.now(), epoch)),
-        **{name: row[name] for name in HISTORY},
-        "generation": generation, "shown_epoch": None, "held_until": None, "drain_asked": None, "final_epoch": None,
-        "asked": 0, "outage": None, "unclosed": 0,
-    }  # fmt: skip
+def _final_epoch(before: PreviousPlan, unit: str, epoch: int) -> int | None:
+    """Return the final epoch of a restored unit: its cut or the next epoch; None if its input has not ended."""
+    pes = [row for row in before.rows["pe"] if row["unit"] == unit]
+    if not all(row["exhausted"] for row in pes):
+        return None
+    return epoch if all(row["final"] for row in pes) else epoch + 1
 
 
 def _pe_values(row: Row, epoch: int, batch: int, written: Mapping[str, int]) -> Row:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, RestartPolicy
 from streams_orchestration.runtime.catalog.states import RegionState, Timer
-from streams_orchestration.runtime.catalog.unit_columns import ResetDurations, Tries
+from streams_orchestration.runtime.catalog.unit_columns import FORGIVEN, NO_CAUSE, ResetDurations, Tries
 
 LATELY_SECONDS = 600.0
 """The least seconds from the first reset after which a checkpoint ends the count of recent resets."""
 _FILES_KIND = re.compile(r"files: (?P<ends>end of )?host (?P<host>\d+) on (?P<machine>.+)", re.DOTALL)
-
-_NO_CAUSE: dict[str, Any] = {"cause": None, "kind": "", "give_up_at": None}
-FORGIVEN = {"attempts": 0, **_NO_CAUSE}
-"""The fields of a `RegionRecord` that a complete checkpoint clears. The columns of a unit's row have the same names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +186,7 @@ class RegionRecord:
 
     def without_cause(self) -> RegionRecord:
         """Return the record without a cause and its time limit; the resets before still count."""
-        return replace(self, **_NO_CAUSE)
+        return replace(self, **NO_CAUSE)
 
     def allow(self, settings: RegionSettings, at: float) -> RegionRecord:
         """Return the record with new attempts, new time for an outside cause, and no counted resets by kind (B3)."""

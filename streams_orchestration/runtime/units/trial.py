@@ -20,6 +20,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, TrialRow, UnitRow
 from streams_orchestration.runtime.catalog.states import TrialState
+from streams_orchestration.runtime.catalog.unit_transitions import hide_epochs, show_epochs
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.tasks.stored_states import state_files
@@ -68,10 +69,9 @@ def open_trial(
     Returns:
         Files that only the previous plan named, if the trial has passed.
     """
-    a, u = tables.application, tables.unit
+    a = tables.application
     row = connection.execute(select(a.c.plan, a.c.fingerprint).where(a.c.name == application)).one()
-    mine = (u.c.application == application, u.c.name.in_(units))
-    connection.execute(update(u).where(*mine).values(shown_epoch=u.c.completed_epoch))
+    hide_epochs(connection, application, units)
     connection.execute(delete(_t).where(_t.c.application == application))
     connection.execute(
         insert(_t).values(
@@ -171,10 +171,10 @@ def _close_passed_trial(connection: Connection, trial: TrialRow) -> list[str]:
     Return the files that only the previous plan named.
     """
     assert trial.before is not None
-    u, application = tables.unit, trial.application
+    application = trial.application
     pause = _pause(connection, application, PreviousPlan.load(trial.before).committed_at)
     end_trial(connection, trial, "PASSED", pause=pause)
-    connection.execute(update(u).where(u.c.application == application).values(shown_epoch=None))
+    show_epochs(connection, application)
     named = state_files(connection, application)
     return [path for path in trial.files if path not in named]
 

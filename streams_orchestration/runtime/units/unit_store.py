@@ -1,10 +1,10 @@
-"""Reads the record of a unit from its row in the catalog, writes it back, and logs the unit's events."""
+"""Reads the record of a unit from its row in the catalog, names its columns, and logs the unit's events."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from sqlalchemy import Connection, ScalarSelect, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from streams_orchestration.compiler.stage_results import RestartPolicy
 from streams_orchestration.runtime.catalog import tables
@@ -19,30 +19,15 @@ the trial.
 """
 STEADY_SECONDS = 60.0
 """Seconds of running after which a PE outside of regions no longer counts its earlier restarts."""
-HISTORY = ("timer_number", "drains", "resets")
-"""The columns of a record that a unit keeps when a redeploy or its revert replaces its row."""
 KEPT_EVENTS = 100
 """The number of events of a unit that stay in the catalog."""
 
 # made once: making a statement takes longer than running it
-_e, _p, _u = tables.unit_event, tables.pe, tables.unit
+_e = tables.unit_event
 _its_events = (_e.c.application == bindparam("of"), _e.c.unit == bindparam("by"))
 _LAST_EVENT = select(func.max(_e.c.number)).where(*_its_events)
 _LOG = insert(_e)
 _FORGET = delete(_e).where(*_its_events, _e.c.number <= bindparam("oldest"))
-
-
-def count_unclosed(application: Any, unit: Any, epoch: Any) -> ScalarSelect[int]:
-    """Return the query that counts the PEs of a unit which have not closed an epoch; arguments may be parameters."""
-    members = (_p.c.application == application, _p.c.unit == unit)
-    return select(func.count()).select_from(_p).where(*members, _p.c.epoch <= epoch).scalar_subquery()
-
-
-_STORE = (
-    update(_u)
-    .where(_u.c.application == bindparam("of"), _u.c.name == bindparam("by"))
-    .values(unclosed=count_unclosed(bindparam("of"), bindparam("by"), bindparam("closing")))
-)
 
 
 def settings_of(unit: UnitRow, facts: Facts) -> RegionSettings:
@@ -75,19 +60,6 @@ def record_of(unit: UnitRow) -> RegionRecord:
         drains=unit.drains,
         resets=unit.resets,
     )
-
-
-def store(connection: Connection, unit: UnitRow, record: RegionRecord, **more: Any) -> None:
-    """Write the record of a unit into its row, with the number of its PEs that have not closed the current epoch.
-
-    Args:
-        connection: a connection in a write transaction.
-        unit: the row that the record was read from.
-        record: the record.
-        more: the values of other columns.
-    """
-    key = {"of": unit.application, "by": unit.name, "closing": record.current}
-    connection.execute(_STORE, key | columns_of(record) | more)
 
 
 def columns_of(record: RegionRecord) -> dict[str, Any]:

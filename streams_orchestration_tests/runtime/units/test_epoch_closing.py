@@ -13,10 +13,10 @@ from sqlalchemy import select
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.unit_transitions import count_unclosed
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.queries import commits
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.unit_store import count_unclosed
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import compiled, node, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.applications import published as published_rows
