@@ -15,6 +15,7 @@ from streams_orchestration.compiler.deployment_plan import Unit
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.kept_rows import Row
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.catalog.unit_columns import FORGIVEN, Moment
 from streams_orchestration.runtime.clocks import clock
 
@@ -196,21 +197,21 @@ def show_epochs(connection: Connection, application: str) -> None:
 
 
 def complete_units(connection: Connection, application: str, units: Collection[str]) -> None:
-    """Mark units as COMPLETED."""
+    """Mark units that are not complete as COMPLETED."""
     mine = (_u.c.application == application, _u.c.name.in_(units))
-    connection.execute(update(_u).where(*mine).values(state="COMPLETED"))
+    connection.execute(update(_u).where(*mine).values(state="COMPLETED", since=clock.now()))
 
 
 def stop_units(connection: Connection, application: str) -> None:
-    """Mark all units of an application as STOPPED, except for complete ones."""
-    mine = (_u.c.application == application, _u.c.state != "COMPLETED")
-    connection.execute(update(_u).where(*mine).values(state="STOPPED"))
+    """Mark all units of an application that have not ended as STOPPED."""
+    working = (_u.c.application == application, _u.c.state.not_in(ENDED))
+    connection.execute(update(_u).where(*working).values(state="STOPPED", since=clock.now()))
 
 
 def reopen_unit(connection: Connection, unit: UnitRow) -> None:
     """Forget the final epoch of a unit; a complete one is STOPPED then."""
-    state = "STOPPED" if unit.state == "COMPLETED" else unit.state
-    connection.execute(_UNIT, {"of": unit.application, "by": unit.name, "state": state, "final_epoch": None})
+    stopped = {"state": "STOPPED", "since": clock.now()} if unit.state == "COMPLETED" else {}
+    connection.execute(_UNIT, {"of": unit.application, "by": unit.name, "final_epoch": None, **stopped})
 
 
 def set_unit_times(connection: Connection, unit: UnitRow, times: Mapping[str, Any]) -> None:
