@@ -19,9 +19,9 @@ units never write the same rows. So writers cannot wait for each other in a circ
 units may change while such a transaction reads them. The transaction may rely only on values that never decrease, such
 as the cut of a reader. A segment counts as a row of the unit that wrote it.
 
-**Changes of hosts, units and PEs.** The functions of `host_transitions.py`, `unit_transitions.py` and
-`pe_transitions.py` change their rows, one for each act. So the same act writes the same columns, whichever process
-carries it out.
+**Changes of rows.** The rows of applications, hosts, units and PEs are changed by the functions of
+`application_transitions.py`, `host_transitions.py`, `unit_transitions.py` and `pe_transitions.py`, one for each act. So
+the same act writes the same columns, whichever process carries it out.
 
 **Commits of batches.** A commit reads with one statement, and sends its rows without waiting for an answer to each
 (`together`). A counter in the unit's row tells the last PE that closes an epoch, which then calls the state machine

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.application_transitions import stop_application, want_stopped
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.host_transitions import stop_hosts
 from streams_orchestration.runtime.catalog.pe_transitions import stop_pes
@@ -124,10 +125,9 @@ def cancel_application(catalog: Catalog, application: str, timeout: float = STOP
     """
     read_units(catalog, application)
     report_lineage_failure(catalog, application)
-    a, h = tables.application, tables.host
+    h = tables.host
     with catalog.write() as connection:
-        mine = (a.c.name == application, a.c.wanted != "REMOVED")
-        connection.execute(update(a).where(*mine).values(wanted="STOPPED", runs_until=None))
+        want_stopped(connection, application)
     await_status(catalog, application, timeout, lambda status: not any(host.alive for host in status.hosts))
     with catalog.read() as connection:
         hosts = HostRow.all(connection, select(h).where(h.c.application == application))
@@ -138,7 +138,7 @@ def cancel_application(catalog: Catalog, application: str, timeout: float = STOP
         stop_hosts(connection, application)
         stop_pes(connection, application)
         stop_units(connection, application)
-        connection.execute(update(a).where(a.c.name == application, a.c.state != "COMPLETED").values(state="STOPPED"))
+        stop_application(connection, application)
     stop_orphans(catalog, application)
     remove_empty(catalog, application)
     return read_units(catalog, application)

@@ -7,12 +7,17 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
-from streams_orchestration import world
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan
 from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.application_transitions import (
+    begin_running,
+    insert_application,
+    replace_compilation,
+    want_running,
+)
 from streams_orchestration.runtime.catalog.host_transitions import forget_launches, insert_host
 from streams_orchestration.runtime.catalog.pe_transitions import replace_program
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
@@ -26,12 +31,12 @@ from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.deployed_pes import read_program
 from streams_orchestration.runtime.programs.spread import spread
 from streams_orchestration.runtime.programs.stored_compilation import (
-    base_directory,
     prepare_stored,
     read_stored,
     require_not_removed,
     require_same,
     stored,
+    stored_plan,
 )
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
@@ -125,38 +130,19 @@ def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Com
     if any(program.engine == "dataframe" for program in wanted.plan.programs):
         compilation = compilation.with_columns_of(read_stored(row))
     # the fingerprint does not cover uids, so they may have changed
-    connection.execute(update(a).where(a.c.name == application).values(compilation=stored(compilation)))
+    replace_compilation(connection, application, stored(compilation))
     return compilation
 
 
 def _insert(connection: Connection, compilation: Compilation, opened: OpenedApplication) -> None:
     application, plan = opened.name, opened.wanted.plan
-    insert_application(connection, compilation, opened.wanted.fingerprint, opened.settings)
+    insert_application(connection, application, stored_plan(compilation, opened.wanted.fingerprint), opened.settings)
     for unit in plan.units:
         insert_unit(connection, application, unit, columns_of(RegionRecord.first(unit.max_attempts, clock.now())))
     for host in plan.hosts:
         insert_host(connection, application, host, stored_requirements(plan.requirements_of(host)))
     for pe in plan.pes:
         insert_pe(connection, pe)
-
-
-def insert_application(connection: Connection, compilation: Compilation, identity: str, settings: Settings) -> None:
-    """Insert the row of an application that is wanted to run, with a new life id, but no units or PEs."""
-    now = clock.now()
-    connection.execute(
-        insert(tables.application).values(
-            name=compilation.logical.application,
-            life=world.new_id(),
-            fingerprint=identity,
-            compilation=stored(compilation),
-            base=str(base_directory(compilation)),
-            settings=asdict(settings),
-            wanted="RUNNING",
-            state="RUNNING",
-            deployed_at=now,
-            started_at=now,
-        )
-    )
 
 
 def insert_pe(connection: Connection, pe: DeployedPe, **values: Any) -> None:
@@ -185,8 +171,10 @@ def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:
         replace_program(connection, program.application, program.pe, dump(program))
 
 
-def resume(connection: Connection, application: str, state: str, settings: Settings) -> None:
-    """Mark an application as wanted to run, without a limit of time.
+def resume(
+    connection: Connection, application: str, state: str, settings: Settings, until: float | None = None
+) -> None:
+    """Mark an application as wanted to run; `until` is the end of a temporary run in unix seconds.
 
     If it had stopped, by its former `state` or because a bounded run has ended, every PE continues after its last
     commit, in a new generation that fences off old processes. Its hosts then get the given settings, their failed
@@ -202,11 +190,10 @@ def resume(connection: Connection, application: str, state: str, settings: Setti
     wanted = connection.execute(select(a.c.wanted).where(a.c.name == application)).scalar_one()
     require_not_removed(application, wanted)
     ends = wanted == "STOPPED" and state != "COMPLETED"
-    connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING", runs_until=None))
+    want_running(connection, application, until)
     if state != "STOPPED" and not ends:
         return
-    values = {"state": "RUNNING", "settings": asdict(settings), "started_at": clock.now()}
-    connection.execute(update(a).where(a.c.name == application).values(values))
+    begin_running(connection, application, settings)
     forget_launches(connection, application)
     t = tables.trial  # a redeploy may have been interrupted, with its trial still open
     trial = (t.c.application == application, t.c.state == "OPEN")

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, update
+from sqlalchemy import Connection, delete
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.model.brief import plural
@@ -14,6 +14,7 @@ from streams_orchestration.operators.references import UnresolvedReferenceError
 from streams_orchestration.operators.storage.durable_files import forget_names, sync_removals, sync_trees
 from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.application_transitions import want_removed
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
@@ -92,9 +93,8 @@ def drop_application(opened: OpenedApplication, programs: tuple[PeProgram, ...])
 
 def begin_removal(catalog: Catalog, application: str) -> None:
     """Record that files of an application are removed from now on, so that it cannot continue without them."""
-    a = tables.application
     with catalog.write() as connection:
-        connection.execute(update(a).where(a.c.name == application).values(wanted="REMOVED"))
+        want_removed(connection, application)
 
 
 def delete_rows(connection: Connection, application: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
@@ -14,6 +14,7 @@ from streams_orchestration.operators.contract.operator import Offset, SourceOper
 from streams_orchestration.operators.implementations.implementation import import_operator, make_operator
 from streams_orchestration.operators.loading.import_path import import_from
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.application_transitions import begin_bounded_run, reopen_application
 from streams_orchestration.runtime.catalog.pe_transitions import reopen_pe
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, StoredPosition, UnitRow
 from streams_orchestration.runtime.catalog.unit_transitions import reopen_unit
@@ -91,7 +92,7 @@ def begin_run(connection: Connection, application: str, wanted: RunKind) -> None
             )
             raise NotDeployableError(message)
         run = row.bounded if runs else world.new_id()
-    connection.execute(update(a).where(a.c.name == application).values(bounded=run, taken_at=None))
+    begin_bounded_run(connection, application, run)
 
 
 def reopen(connection: Connection, application: str) -> bool:
@@ -119,8 +120,7 @@ def reopen(connection: Connection, application: str) -> bool:
         _reopen(connection, pe)
     for name in {pe.unit for pe in ended}:
         reopen_unit(connection, units[name])
-    a = tables.application
-    connection.execute(update(a).where(a.c.name == application, a.c.state == "COMPLETED").values(state="STOPPED"))
+    reopen_application(connection, application)
     return True
 
 

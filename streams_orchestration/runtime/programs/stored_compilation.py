@@ -13,6 +13,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import dump, load, prepare
 from streams_orchestration.compiler.fingerprint import difference
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.application_transitions import StoredPlan
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.catalog.states import WantedState
 from streams_orchestration.runtime.errors.errors import ApplicationChangedError, NotDeployableError, OtherVersionError
@@ -26,6 +27,11 @@ def prepare_stored() -> None:
 def stored(compilation: Compilation) -> bytes:
     """Serialize a compilation without the deployment plan, whose parts are stored in rows of their own."""
     return dump(compilation, Compilation)
+
+
+def stored_plan(compilation: Compilation, fingerprint: str) -> StoredPlan:
+    """Return the columns of an application that name a plan."""
+    return StoredPlan(fingerprint, stored(compilation), str(base_directory(compilation)))
 
 
 def read_stored(row: ApplicationRow) -> Compilation:

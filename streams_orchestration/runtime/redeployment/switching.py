@@ -22,6 +22,7 @@ from streams_orchestration.model.brief import without_channels
 from streams_orchestration.operators.event_time.operator_watermark import OWN
 from streams_orchestration.operators.tuples.watermarks import IDLE
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.application_transitions import enter_plan
 from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.catalog.pe_transitions import columns_at_commit
 from streams_orchestration.runtime.catalog.rows import UnitRow
@@ -32,7 +33,7 @@ from streams_orchestration.runtime.deployment.deployment import insert_pe
 from streams_orchestration.runtime.errors.errors import NotDeployableError, StreamsRuntimeError
 from streams_orchestration.runtime.errors.invariants import promise
 from streams_orchestration.runtime.programs.batches import Position
-from streams_orchestration.runtime.programs.stored_compilation import base_directory, stored
+from streams_orchestration.runtime.programs.stored_compilation import stored_plan
 from streams_orchestration.runtime.redeployment.counters import read_counters
 from streams_orchestration.runtime.redeployment.state_migration import Carried, CommonCut, read_cut
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
@@ -347,19 +348,8 @@ def _place_sinks(connection: Connection, new: NewPlan) -> None:
 
 
 def _write_application(connection: Connection, new: NewPlan) -> None:
-    wanted, cut, a = new.compilation, new.cut, tables.application
-    connection.execute(
-        update(a)
-        .where(a.c.name == wanted.logical.application)
-        .values(
-            fingerprint=new.redeployment.after,
-            compilation=stored(wanted),
-            base=str(base_directory(wanted)),
-            plan=a.c.plan + 1,
-            last_epoch=cut.epoch,
-            last_batch=cut.batch + 1,
-            last_generation=cut.generation + 1,
-        )
-    )
+    wanted, cut = new.compilation, new.cut
+    plan, last = stored_plan(wanted, new.redeployment.after), cut.generation + 1
+    enter_plan(connection, wanted.logical.application, plan, epoch=cut.epoch, batch=cut.batch + 1, generation=last)
     declare(connection, wanted)
     connect(connection)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from streams_orchestration import world
 from streams_orchestration.compiler.compilation import PlannedCompilation
@@ -194,13 +194,10 @@ def _run_to_a_cut(catalog: Catalog, application: str, *, for_a_while: bool) -> N
         OtherVersionError: another version of the product wrote the program of a PE.
         SettingError: a setting in the environment cannot be used.
     """
-    a = tables.application
     settings = Settings.from_environment(catalog.home.environment)
     with catalog.write() as connection:
-        resume(connection, application, application_row(connection, catalog.home, application).state, settings)
-        if for_a_while:
-            until = clock.now() + HOLD_SECONDS
-            connection.execute(update(a).where(a.c.name == application).values(runs_until=until))
+        state = application_row(connection, catalog.home, application).state
+        resume(connection, application, state, settings, clock.now() + HOLD_SECONDS if for_a_while else None)
 
 
 def _explain_missing_cut(catalog: Catalog, application: str, rest: str) -> str:

@@ -9,11 +9,11 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.operators.contract.operator import Offset, Operator, SourceOperator
 from streams_orchestration.operators.implementations.implementation import import_operator
-from streams_orchestration.runtime.deployment.deployment import insert_application
+from streams_orchestration.runtime.catalog.application_transitions import insert_application
 from streams_orchestration.runtime.deployment.dropping import drop_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.programs.batches import StateFile
-from streams_orchestration.runtime.programs.stored_compilation import base_directory, prepare_stored
+from streams_orchestration.runtime.programs.stored_compilation import base_directory, prepare_stored, stored_plan
 from streams_orchestration.runtime.redeployment.state_migration import (
     Carried,
     Carrier,
@@ -179,7 +179,8 @@ class _Restoring:
         application, manifest, redeployment = self._opened.name, self._manifest, new.redeployment
         prepare_stored()
         with self._opened.catalog.write() as connection:
-            insert_application(connection, new.compilation, redeployment.after, self._opened.settings)
+            plan = stored_plan(new.compilation, redeployment.after)
+            insert_application(connection, application, plan, self._opened.settings)
             begin(connection, new, {})
             enter_directories(connection, application, self._accepted.unmarked)
             refuse_doubled_exports(connection, application, manifest)

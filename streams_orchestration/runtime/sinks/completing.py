@@ -12,10 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from sqlalchemy import Connection, bindparam, select, union, update
+from sqlalchemy import Connection, bindparam, select, union
 
 from streams_orchestration.operators.storage.durable_files import forget_names, sync_trees
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.application_transitions import complete_application
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.catalog.unit_transitions import complete_units, forget_holds
@@ -59,7 +60,6 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], bool] | Non
     Returns:
         True if the application is completed.
     """
-    a = tables.application
     with catalog.read() as connection:
         ends = _Ends.read(connection, application)
     if ends.done:
@@ -77,7 +77,7 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], bool] | Non
             if ends.are_all:
                 # an expired hold would be in force again if the clock were set back
                 forget_holds(connection, application)
-                connection.execute(update(a).where(a.c.name == application).values(state="COMPLETED"))
+                complete_application(connection, application)
     if ends.are_all:
         remove_empty(catalog, application)
     return ends.are_all

@@ -27,6 +27,7 @@ from streams_orchestration.compiler.stage_results import PeOutputPort
 from streams_orchestration.model.subscription import is_about
 from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.application_transitions import count_connections
 from streams_orchestration.runtime.catalog.rows import ConnectionRow, ExportRow, ImportRow
 from streams_orchestration.runtime.programs.batches import LinkChange
 from streams_orchestration.runtime.transport.visibility import completed_of, visible_end, written_end
@@ -177,8 +178,7 @@ def connect(connection: Connection, cause: str = "") -> None:
         if _connect(connection, link, row, export, known.get(link), cause) and row.event_time is not None:
             told.add(link.exporter)
     if told:
-        a = tables.application
-        connection.execute(update(a).where(a.c.name.in_(sorted(told))).values(connections=a.c.connections + 1))
+        count_connections(connection, told)
     _follow(connection, imports)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.application_transitions import stop_bounded_run
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.unit_transitions import forget_holds, request_drain
 from streams_orchestration.runtime.clocks import clock
@@ -106,13 +107,12 @@ def _stop(held: HeldUnits, run: str) -> bool:
 
     If the application was stopped meanwhile, or has another bounded run, only the holds are ended.
     """
-    a, application = tables.application, held.application
-    this = (a.c.name == application, a.c.bounded == run, a.c.wanted == "RUNNING")
+    application = held.application
     with held.catalog.write() as connection:
         if not _all_taken(connection, held, run):
             return False
         if describe_held_work(connection, held):
             return False
-        stopped = connection.execute(update(a).where(*this).values(wanted="STOPPED", taken_at=clock.now()))
+        stopped = stop_bounded_run(connection, application, run)
         forget_holds(connection, application)
-    return stopped.rowcount == 1
+    return stopped

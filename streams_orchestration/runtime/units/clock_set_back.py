@@ -12,12 +12,13 @@ latest value that it could have now.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, select, update
+from sqlalchemy import select, update
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.application_transitions import move_run_end
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.host_transitions import set_times
 from streams_orchestration.runtime.catalog.rows import HostRow, TrialRow, UnitRow
@@ -76,19 +77,14 @@ def adjust_future_times(catalog: Catalog, application: str) -> None:
             if times := host_changes(host, now):
                 set_times(connection, host, times)
         for trial in TrialRow.all(connection, select(t).where(t.c.application == application)):
-            _write(connection, t, (t.c.application == application,), _changes(trial, {"until": now + trial.within}))
+            if changes := _changes(trial, {"until": now + trial.within}):
+                connection.execute(update(t).where(t.c.application == application).values(**changes))
         end = now + HOLD_SECONDS
-        far = (a.c.name == application, a.c.runs_until > end + AHEAD_SECONDS)
-        connection.execute(update(a).where(*far).values(runs_until=end))
+        far = select(a.c.name).where(a.c.name == application, a.c.runs_until > end + AHEAD_SECONDS)
+        if connection.execute(far).first() is not None:
+            move_run_end(connection, application, end)
 
 
 def _changes(row: object, limits: Mapping[str, float]) -> dict[str, Any]:
     times = ((name, getattr(row, name), limit) for name, limit in limits.items())
     return {name: limit for name, time, limit in times if time is not None and latest(time, limit) != time}
-
-
-def _write(
-    connection: Connection, table: Table, this: Iterable[ColumnElement[bool]], changes: Mapping[str, Any]
-) -> None:
-    if changes:
-        connection.execute(update(table).where(*this).values(**changes))

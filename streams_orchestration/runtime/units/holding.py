@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, select
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.application_transitions import move_run_end
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import ENDED
@@ -50,11 +51,10 @@ def hold_units(held: HeldUnits, *, begins: bool = True) -> None:
         held: the units.
         begins: False only to prolong holds; a hold that was removed meanwhile stays removed.
     """
-    u, a, application = tables.unit, tables.application, held.application
+    u, application = tables.unit, held.application
     until = clock.now() + HOLD_SECONDS
     with held.catalog.write() as connection:
-        for_a_while = (a.c.name == application, a.c.runs_until.is_not(None))
-        connection.execute(update(a).where(*for_a_while).values(runs_until=until))
+        move_run_end(connection, application, until)
         mine = (u.c.application == application, u.c.name.in_(held.names))
         there = connection.scalars(select(u.c.name).where(*mine)).all()
         still = [name for name in there if at_cut(connection, application, name)]

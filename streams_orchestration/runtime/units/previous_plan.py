@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Executable, LargeBinary, Table, delete, func, insert, select, update
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.application_transitions import StoredPlan, enter_plan
 from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan, Row
 from streams_orchestration.runtime.catalog.pe_transitions import columns_at_commit
@@ -216,14 +217,9 @@ def _restore_connections(connection: Connection, application: str, before: Previ
 def _restore_application(
     connection: Connection, application: str, before: PreviousPlan, epoch: int, batch: int, generation: int
 ) -> None:
-    a = tables.application
-    (row,) = (_stored(a, each) for each in before.rows["application"])
-    kept = {name: row[name] for name in ("fingerprint", "compilation", "base")}
-    connection.execute(
-        update(a).where(a.c.name == application).values(
-            **kept, plan=a.c.plan + 1, last_epoch=epoch, last_batch=batch, last_generation=generation,
-        )
-    )  # fmt: skip
+    (row,) = (_stored(tables.application, each) for each in before.rows["application"])
+    plan = StoredPlan(*(row[name] for name in StoredPlan._fields))
+    enter_plan(connection, application, plan, epoch=epoch, batch=batch, generation=generation)
 
 
 def _rows(connection: Connection, table: Table, statement: Executable) -> list[Row]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import bindparam, select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.application_transitions import end_temporary_run
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
@@ -47,7 +48,8 @@ def advance_units(catalog: Catalog, application: str, units: Iterable[str] | Non
     names = None if units is None else tuple(units)
     seen = _read_news(catalog, application, names)
     if seen.over:
-        _stop(catalog, application, clock.now())
+        with catalog.write() as connection:
+            end_temporary_run(connection, application, clock.now())
     if seen.ahead:
         adjust_future_times(catalog, application)
         seen = _read_news(catalog, application, names)
@@ -87,14 +89,6 @@ def _read_news(catalog: Catalog, application: str, names: tuple[str, ...] | None
         news = tuple(units_with_news(connection, rows, health, now))
         ahead = any(each.ahead for each in health.values()) or any(unit_changes(row, now) for row in rows)
         return _Seen(news, on_trial=is_on_trial(connection, application), ahead=ahead)
-
-
-def _stop(catalog: Catalog, application: str, now: float) -> None:
-    """Stop an application whose temporary run (`runs_until`) has expired."""
-    a = tables.application
-    over = (a.c.name == application, a.c.runs_until <= now)
-    with catalog.write() as connection:
-        connection.execute(update(a).where(*over).values(wanted="STOPPED", runs_until=None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Rows of hosts, units and PEs change by named acts only, so that the same act writes the same columns everywhere."""
+"""Rows change by named acts only, so that the same act writes the same columns everywhere."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ import pytest
 
 from streams_orchestration_tests.sources import READS_SOURCES, ROOT, modules
 
-TABLES = {"host": ("insert", "update", "delete"), "unit": ("insert", "update"), "pe": ("update",)}
-"""Table -> statements that only the module of its transitions makes. A unit is forgotten with the rows of its PEs."""
+TABLES = {
+    "application": ("insert", "update"),
+    "host": ("insert", "update", "delete"),
+    "unit": ("insert", "update"),
+    "pe": ("update",),
+}
+"""Table -> statements that only the module of its transitions makes.
+
+A unit is forgotten with the rows of its PEs, and an application is dropped with its rows of all tables.
+"""
 
 
 def changes(source: str, table: str) -> list[int]:
