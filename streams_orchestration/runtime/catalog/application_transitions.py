@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, CursorResult, insert, update
 
 from streams_orchestration import world
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.states import WantedState
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.settings.settings import Settings
 
@@ -74,12 +75,12 @@ def move_run_end(connection: Connection, application: str, until: float) -> None
 
 def want_stopped(connection: Connection, application: str) -> None:
     """Mark an application as wanted to stop, unless it is being removed."""
-    _update(connection, application, _a.c.wanted != "REMOVED", wanted="STOPPED", runs_until=None)
+    _update(connection, application, _a.c.wanted != "REMOVED", **_unwanted("STOPPED"))
 
 
 def end_temporary_run(connection: Connection, application: str, now: float) -> None:
     """Mark an application as wanted to stop if its temporary run has ended at this time, in unix seconds."""
-    _update(connection, application, _a.c.runs_until <= now, wanted="STOPPED", runs_until=None)
+    _update(connection, application, _a.c.runs_until <= now, **_unwanted("STOPPED"))
 
 
 def stop_bounded_run(connection: Connection, application: str, run: str) -> bool:
@@ -88,12 +89,12 @@ def stop_bounded_run(connection: Connection, application: str, run: str) -> bool
     Return False if it was stopped meanwhile, or has another run.
     """
     under_way = (_a.c.bounded == run, _a.c.wanted == "RUNNING")
-    return _update(connection, application, *under_way, wanted="STOPPED", taken_at=clock.now())
+    return _update(connection, application, *under_way, taken_at=clock.now(), **_unwanted("STOPPED"))
 
 
 def want_removed(connection: Connection, application: str) -> None:
     """Mark an application as being removed, so that it cannot continue without the files that are gone."""
-    _update(connection, application, wanted="REMOVED")
+    _update(connection, application, **_unwanted("REMOVED"))
 
 
 def complete_application(connection: Connection, application: str) -> None:
@@ -115,6 +116,11 @@ def count_connections(connection: Connection, applications: Collection[str]) -> 
     """Count one more connection that brings watermarks of these applications to Imports."""
     told = update(_a).where(_a.c.name.in_(sorted(applications)))
     connection.execute(told.values(connections=_a.c.connections + 1))
+
+
+def _unwanted(wanted: WantedState) -> dict[str, Any]:
+    """Return the columns of an application that is no longer wanted to run: no temporary run of it ends later."""
+    return {"wanted": wanted, "runs_until": None}
 
 
 def _update(connection: Connection, application: str, *where: ColumnElement[bool], **values: Any) -> bool:
