@@ -50,6 +50,9 @@ def unit_changes(unit: UnitRow, now: float) -> dict[str, Any]:
     outage = {name: latest(time, now) for name, time in (unit.outage or {}).items()} or None
     moved: dict[str, Any] = {"tries": earlier} if earlier != unit.tries else {}
     moved |= {"outage": outage} if outage != (unit.outage or None) else {}
+    for name, done in (("drains", unit.drains), ("resets", unit.resets)):
+        if done.at is not None and latest(done.at, now) != done.at:
+            moved[name] = done._replace(at=now)
     return _changes(unit, limits) | moved
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from streams_orchestration import world
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.unit_columns import ResetDurations
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.observing.status_summaries import advance_and_read_status, read_summaries
 from streams_orchestration.runtime.processes.processes import is_here
@@ -93,6 +94,16 @@ def test_a_pause_before_a_reset_is_not_prolonged(running: Running, monkeypatch: 
     advance_units(running.catalog, running.name)
     assert max(column(running, tables.unit, "outage").values()) <= clock.now()
     assert column(running, tables.unit, "tries")[0][2] <= clock.now()
+
+
+@pytest.mark.parametrize("name", ["drains", "resets"])
+def test_the_end_of_the_last_drain_or_reset_is_past(running: Running, monkeypatch: pytest.MonkeyPatch, name: str):
+    running.set(tables.unit, **{name: ResetDurations(1, time.time(), (2.0,))})
+    set_back(monkeypatch)
+    advance_units(running.catalog, running.name)
+    moved = column(running, tables.unit, name)
+    assert moved.at <= clock.now()
+    assert moved.seconds == (2.0,)
 
 
 def test_times_that_are_right_stay(running: Running, monkeypatch: pytest.MonkeyPatch):
