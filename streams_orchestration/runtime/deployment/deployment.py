@@ -86,9 +86,9 @@ def write_first_plan(opened: OpenedApplication, *, fresh: bool = False, asks_spa
 
 
 def continue_from_state(opened: OpenedApplication) -> None:
-    """Mark a deployed application as wanted to run from its state; `launch_hosts` starts its hosts.
+    """Begin a run of a deployed application from its state; `launch_hosts` starts its hosts.
 
-    Record the kind of run, reopen complete parts if the run may continue them, and connect Imports and Exports again.
+    Imports and Exports are connected again.
 
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
@@ -104,10 +104,9 @@ def continue_from_state(opened: OpenedApplication) -> None:
 
 
 def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Compilation:
-    """Mark a deployed application as wanted to run; return its compilation with the deployed numbers of its PEs.
+    """Begin a run of a deployed application; return its compilation with the deployed numbers of its PEs.
 
-    Record the kind of run, reopen the application if the run may, and replace the stored compilation and, unless the
-    application was redeployed, the stored programs.
+    Replace the stored compilation and, unless the application was redeployed, the stored programs.
 
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
@@ -116,13 +115,11 @@ def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Com
         NotDeployableError: the application is partly removed, an unbounded run is under way, or a Spark query has
             closed all its windows.
     """
-    a, application, wanted, run = tables.application, opened.name, opened.wanted, opened.run
+    a, application, wanted = tables.application, opened.name, opened.wanted
     compilation = wanted.compilation
     row = ApplicationRow.one(connection, select(a).where(a.c.name == application))
     require_same(row, wanted)
-    begin_run(connection, application, run)
-    reopened = (run.available_now or run.reopens) and reopen(connection, application)
-    resume(connection, application, "STOPPED" if reopened else row.state, opened.settings)
+    begin_from_state(connection, opened, row.state)
     if row.plan == FIRST_PLAN:
         _write_programs(connection, wanted.plan)
     else:  # the deployed PEs have other numbers than the compiled ones
@@ -132,6 +129,25 @@ def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Com
     # the fingerprint does not cover uids, so they may have changed
     replace_compilation(connection, application, stored(compilation))
     return compilation
+
+
+def begin_from_state(connection: Connection, opened: OpenedApplication, state: str) -> None:
+    """Begin a run of an application from its state: record its kind, and reopen complete parts if it may continue them.
+
+    Args:
+        connection: a connection in a write transaction.
+        opened: the application, with the kind of run that begins.
+        state: the state of the application until now.
+
+    Raises:
+        NotDeployableError: the application is partly removed; a bounded run is wanted, but an unbounded one is under
+            way; or a Spark query has closed all its windows.
+        OtherVersionError: another version of the product wrote the program of a PE.
+    """
+    application, run = opened.name, opened.run
+    begin_run(connection, application, run)
+    reopened = (run.available_now or run.reopens) and reopen(connection, application)
+    resume(connection, application, "STOPPED" if reopened else state, opened.settings)
 
 
 def _insert(connection: Connection, compilation: Compilation, opened: OpenedApplication) -> None:

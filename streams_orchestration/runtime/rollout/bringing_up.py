@@ -96,7 +96,7 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
             brought = BroughtUp()
         case FromSavepoint(savepoint, drop_state, fresh):
             place = find_savepoint(home, savepoint, opened.name)
-            brought = BroughtUp(restored=restore(opened, place, drop_state=drop_state, fresh=fresh))
+            return BroughtUp(restored=restore(opened, place, drop_state=drop_state, fresh=fresh))
         case Redeploy():
             brought = BroughtUp(replace_plan(opened, request))
         case Revert():

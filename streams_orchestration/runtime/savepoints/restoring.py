@@ -10,6 +10,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.operators.contract.operator import Offset, Operator, SourceOperator
 from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.runtime.catalog.application_transitions import insert_application
+from streams_orchestration.runtime.deployment.deployment import begin_from_state
 from streams_orchestration.runtime.deployment.dropping import drop_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.programs.batches import StateFile
@@ -57,8 +58,8 @@ def restore(
         SavepointError: the savepoint is damaged, or does not fit the application or the targets of its sinks
             (`accept`); or an Import would read the same tuples twice, or a state cannot be written.
         StreamsRuntimeError: `drop_state` names an operator whose state would not be lost; `fresh` is set and the
-            application runs; a state cannot be read, or does not fit the new plan; or queries cannot be analysed here.
-            Each cause has a subclass.
+            application runs; a state cannot be read, or does not fit the new plan; queries cannot be analysed here; or
+            the run is to continue a Spark query that has closed all its windows. Each cause has a subclass.
         ApplicationError: Spark refuses a query.
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         OSError: `fresh` is set, and a published result cannot be removed.
@@ -91,6 +92,7 @@ class _Restoring:
                 read the same tuples twice.
             StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
             OperatorError, SetUpError: a state cannot be read, or an operator cannot be set up.
+            NotDeployableError: the run is to continue a Spark query that has closed all its windows.
             ImplementationError: the class of a source cannot be imported.
         """
         accepted, manifest, positions = self._accepted, self._manifest, self._manifest.positions
@@ -176,12 +178,19 @@ class _Restoring:
             raise SavepointError(self._not_started(reason_of(file.path, "read", error, remedy))) from error
 
     def _enter(self, new: NewPlan) -> RestoredApplication:
+        """Insert the application, with its units at the cut of the savepoint and the kind of its run.
+
+        Raises:
+            SavepointError: an Import would read the same tuples twice.
+            NotDeployableError: the run is to continue a Spark query that has closed all its windows.
+        """
         application, manifest, redeployment = self._opened.name, self._manifest, new.redeployment
         prepare_stored()
         with self._opened.catalog.write() as connection:
             plan = stored_plan(new.compilation, redeployment.after)
             insert_application(connection, application, plan, self._opened.settings)
             begin(connection, new, {})
+            begin_from_state(connection, self._opened, "RUNNING")
             enter_directories(connection, application, self._accepted.unmarked)
             refuse_doubled_exports(connection, application, manifest)
             notes = go_on_reading(connection, redeployment, manifest)

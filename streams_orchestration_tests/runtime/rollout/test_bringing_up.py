@@ -14,8 +14,10 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import recompile
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel_application
+from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.deployment.requests import (
     ContinueFromState,
     FromSavepoint,
@@ -23,12 +25,14 @@ from streams_orchestration.runtime.deployment.requests import (
     Request,
     StartOver,
 )
+from streams_orchestration.runtime.deployment.run_kinds import RunKind
 from streams_orchestration.runtime.errors.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.observing.compilations import read_compilation
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.rollout import bringing_up
 from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
+from streams_orchestration.runtime.savepoints.restoring import restore
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, source, totals, write_rows
 from streams_orchestration_tests.runtime.locked import create_savepoint, write_wanted
@@ -112,6 +116,18 @@ def test_a_savepoint_is_where_it_begins_if_nothing_is_deployed_or_that_is_droppe
     assert restored is not None
     assert restored.manifest.name == "noon"
     assert pes(home, plan(2)) == 2
+
+
+def test_a_process_that_dies_after_a_start_from_a_savepoint_leaves_the_kind_of_run_that_was_wanted(
+    home: Home, plan: Callable[[int], PlannedCompilation]
+) -> None:
+    wanted = deployable(plan(1))
+    write_wanted(home, wanted)
+    cancel_application(Catalog(home), wanted.name)
+    place = create_savepoint(home, wanted.name, "noon").place
+    with lock_start(home, wanted.name, "restore") as lock:
+        restore(open_application(home, lock, wanted, RunKind(available_now=True)), place, fresh=True)
+    assert read_status(home, wanted.name).bounded
 
 
 def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
