@@ -21,16 +21,21 @@ if TYPE_CHECKING:
 def deploy_compiled(home: api.Home, compilation: PlannedCompilation, request: api.Request) -> api.BroughtUp:
     """Write a compiled application to the catalog as the one to run under its name; see `write_wanted`.
 
-    Its hosts are started by a step of their own, which is retried by itself: a repeated request could start over twice.
+    A plan that replaces another one is also tried out, since its trial is decided under the start lock. In all other
+    courses the hosts are started by a step of their own, which is retried by itself: a repeated request could start
+    over twice.
 
     Raises:
         ApplicationError: the application cannot run here.
         BeingStartedError: another process holds the start lock of the application.
-        StreamsRuntimeError, ValidationError, OSError: the plan cannot be written; `write_wanted` lists the reasons.
+        RevertedError: the new plan failed its trial.
+        StreamsRuntimeError, ValidationError, OSError: the plan cannot be written, for a cause that `write_wanted`
+            lists, or cannot be tried out, for a cause that `try_out` lists.
     """
     home, wanted = home.prepare(), _check_deployable(compilation)
     with api.lock_start(home, wanted.name, "deploy") as lock:
-        return api.write_wanted(home, lock, wanted, request)
+        brought = api.write_wanted(home, lock, wanted, request)
+        return brought if brought.trial is None else api.BroughtUp(api.try_out(brought.trial))
 
 
 def restore_previous(home: api.Home, application: str, request: api.Revert) -> Redeployment | None:

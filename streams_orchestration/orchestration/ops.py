@@ -113,7 +113,7 @@ def write_wanted_state_op(key: str) -> NamedOp:
         """Write the compiled plan, or with `revert` the previous plan, to the catalog as the wanted plan.
 
         The decoupling decision with which the plan was compiled is stored as the applied one. A bounded run replaces
-        no other plan, and stores no decision. A redeploy or a revert starts hosts already here, for its trial.
+        no other plan, and stores no decision. A plan that replaces another one is tried out here, with its hosts.
 
         Raises:
             Failure: the config allows a redeploy or wants a revert, the run may have a container of its own, and no

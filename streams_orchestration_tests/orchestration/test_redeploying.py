@@ -330,7 +330,7 @@ def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: 
     if trial == "PASSED":
         with create_catalog(home).write() as connection:
             connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
-        monkeypatch.setattr(redeploying, "await_decision", lambda change, **_: change.redeployment)
+        monkeypatch.setattr(redeploying, "await_decision", lambda trial: trial.redeployment)
     edit(spec, "operator: Beacon", "operator: Nothing")  # the previous plan is restored even if the spec has errors
     job_def = build_application_definitions(spec, home).resolve_job_def("demo__deploy")
     with dg.DagsterInstance.ephemeral() as instance:

@@ -58,7 +58,11 @@ def create_savepoint(home: Home, application: str, name: str | None = None, **op
 
 def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
     with lock_start(home.prepare(), wanted.name, "redeploy") as lock:
-        return redeploying.replace_plan(open_application(home, lock, wanted), Redeploy(**options))
+        opened, request = open_application(home, lock, wanted), Redeploy(**options)
+        redeployment = redeploying.accept_redeploy(opened, request)
+        if not redeployment.replaces_plan:
+            return redeployment
+        return redeploying.try_out(redeploying.replace_plan(opened, redeployment, request))
 
 
 def revert_redeploy(home: Home, application: str) -> Redeployment | None:
@@ -74,7 +78,7 @@ def begin_redeploy(
     home: Home, wanted: Deployable, *, drop_state: Collection[str] = (), within: float = REDEPLOY_TIMEOUT_SECONDS
 ) -> Redeployment:
     """Begin a redeploy, whose trial observing processes decide."""
-    with patch.object(redeploying, "await_decision", lambda change, **_: change.redeployment):
+    with patch.object(redeploying, "await_decision", lambda trial: trial.redeployment):
         return redeploy(home, wanted, drop_state=drop_state, within=within)
 
 

@@ -188,6 +188,11 @@ class Redeployment:
         return "unchanged" if all(each.action == "run on" for each in self.units) else "kept"
 
     @property
+    def replaces_plan(self) -> bool:
+        """True unless the wanted plan is the deployed one."""
+        return self.verdict != "unchanged" or self.before != self.after
+
+    @property
     def sentence(self) -> str:
         """The verdict in words, with the effects of another time zone or another event-time graph."""
         zone = "" if self.zone is None else self.zone.sentence

@@ -2,11 +2,12 @@
 
 A redeploy replaces the *deployed plan*, which runs, by a *new plan*. The plan that it has replaced is the *previous
 plan*. `compiler/redeployment/` decides about the state of every operator; this package carries the decision out while
-the application runs. `replace_plan` in `redeploying.py` calls one function for each phase.
+the application runs. `redeploying.py` has one function for each phase. `accept_redeploy` refuses a plan that would lose
+state. `replace_plan` carries out the phases 1 to 3, and `try_out` the phases 4 and 5.
 
-It begins with a dry run (`rehearse`), which converts the current states and discards the result. So a state that does
-not fit is refused, and the code that divides states is loaded, before the application pauses. `predicting.py` predicts
-the length of the pause. Then:
+`replace_plan` begins with a dry run (`rehearse`), which converts the current states and discards the result. So a state
+that does not fit is refused, and the code that divides states is loaded, before the application pauses. `predicting.py`
+predicts the length of the pause. Then:
 
 1. **Drain** (`draining.py`). The units that change are held. Their sources produce nothing, and they stop reading
    streams of the units that run on. Regions close their epochs at once. In the end, no tuple is unread between the held

@@ -20,6 +20,7 @@ from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import add_query_columns
 from streams_orchestration.runtime.deployment.requests import Redeploy, Revert
+from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, begin_run
 from streams_orchestration.runtime.errors.errors import (
     RedeployRefusedError,
     RevertedError,
@@ -40,6 +41,7 @@ from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtC
 from streams_orchestration.runtime.redeployment.trial_supervision import await_trial, launch_or_revert
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.holding import HeldUnits, hold_units
+from streams_orchestration.runtime.units.trial import record_revert
 
 log = logging.getLogger("streams.redeploy")
 
@@ -86,40 +88,68 @@ class PlanChange:
         return self.held.catalog
 
 
-def replace_plan(opened: OpenedApplication, request: Redeploy | Revert) -> Redeployment:
-    """Replace the deployed plan by a new one, start the hosts that it needs, and wait until its trial is decided.
+@dataclass(frozen=True, slots=True)
+class PlanOnTrial:
+    """A new plan that has replaced the deployed one. Its hosts are to be started, and its trial is to be decided."""
 
-    Unchanged units keep running. The others are drained to their cuts, and continue there with the new plan. If a unit
-    then fails to complete an epoch, the previous plan is restored. An application that was stopped before is stopped
-    again if the redeploy fails or is reverted. An earlier trial is awaited first. Nothing is changed if the new plan is
-    the deployed one.
+    catalog: Catalog
+    redeployment: Redeployment
+    was_stopped: bool
+    """True if the application was stopped before the redeploy, so that a revert stops it again."""
+    reverts: bool
+    """True if the new plan is the previous one, which a user has restored by hand."""
+
+    @property
+    def application(self) -> str:
+        """The name of the application."""
+        return self.redeployment.application
+
+
+def accept_redeploy(opened: OpenedApplication, request: Redeploy | Revert) -> Redeployment:
+    """Wait until an earlier trial is decided, and preview the redeploy; refuse it if it would lose state.
 
     Args:
         opened: the application with the new plan.
-        request: the state that may be lost, and the seconds that the drain and the trial may take.
-
-    Returns:
-        The redeploy, with its measured pause if units were restarted.
+        request: the state that may be lost.
 
     Raises:
         RedeployRefusedError: state would be lost that the request does not name.
-        RevertedError: the new plan failed its trial, and the previous plan was restored.
-        StreamsRuntimeError: the request names an operator whose state would not be lost; a state cannot be read,
-            carried over or written; the units did not reach their cuts in time; an earlier redeploy is on trial; the
-            application is stopped, complete, not deployed, or of another version of the product; queries cannot be
-            analysed or hosts started here; or a rule of the protocol is broken. Each cause has a subclass.
-        ApplicationError: Spark refuses a query.
-        ImplementationError, ValidationError: an operator of the new plan cannot be imported, or has other parameters.
+        StreamsRuntimeError: the request names an operator whose state would not be lost; a state cannot be read; an
+            earlier redeploy is on trial, and the application is stopped or hosts cannot be started; the application is
+            not deployed, or of another version of the product; or a rule of the protocol is broken. Each cause has a
+            subclass.
+        ImplementationError: an operator of the new plan cannot be imported.
         ValueError: the time zone changes, and the filter of an Import is wrong.
         CatalogError: the catalog cannot be used.
     """
-    catalog, application = opened.catalog, opened.name
-    await_trial(catalog, application)  # the trial of a redeploy whose process has died
-    redeployment = preview_redeploy(catalog, opened.wanted, request.drop_state)
-    if redeployment.verdict == "unchanged" and redeployment.before == redeployment.after:
-        return redeployment
+    await_trial(opened.catalog, opened.name)  # the trial of a redeploy whose process has died
+    redeployment = preview_redeploy(opened.catalog, opened.wanted, request.drop_state)
     if not redeployment.acceptable:
         raise RedeployRefusedError(redeployment)
+    return redeployment
+
+
+def replace_plan(opened: OpenedApplication, redeployment: Redeployment, request: Redeploy | Revert) -> PlanOnTrial:
+    """Replace the deployed plan by a new one, which is on trial then; `try_out` starts its hosts.
+
+    Unchanged units keep running. The others are drained to their cuts, from which the new plan continues. An
+    application that was stopped before runs for that, and is stopped again on failure.
+
+    Args:
+        opened: the application with the new plan.
+        redeployment: the accepted redeploy.
+        request: the seconds that the drain and the trial may take, and whether the previous plan is restored.
+
+    Raises:
+        StreamsRuntimeError: a state cannot be read, carried over or written; the units did not reach their cuts in
+            time; the application is complete, not deployed, or of another version of the product; queries cannot be
+            analysed, or hosts that a drain needs cannot be started here; or a rule of the protocol is broken. Each
+            cause has a subclass.
+        ApplicationError: Spark refuses a query.
+        ImplementationError, ValidationError: an operator of the new plan cannot be imported, or has other parameters.
+        CatalogError: the catalog cannot be used.
+    """
+    catalog, application = opened.catalog, opened.name
     after = at_run_time(add_query_columns(opened.wanted), redeployment.numbering)
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     held = HeldUnits(catalog, application, programs, redeployment.ending)
@@ -129,8 +159,30 @@ def replace_plan(opened: OpenedApplication, request: Redeploy | Revert) -> Redep
         with units_on_hold(held):
             garbage = switch_at_cut(change)
     remove_files(catalog.store, garbage)
-    launch_or_revert(catalog, application)
-    return await_decision(change, was_stopped=was_stopped)
+    return PlanOnTrial(catalog, redeployment, was_stopped, isinstance(request, Revert))
+
+
+def try_out(trial: PlanOnTrial) -> Redeployment:
+    """Start the hosts that a new plan needs, and wait until its trial is decided; return the redeploy with its pause.
+
+    If a unit fails to complete an epoch, the previous plan is restored. If the new plan stays, a bounded run becomes an
+    endless one, and a revert by hand is recorded.
+
+    Raises:
+        RevertedError: the previous plan was restored. An application that was stopped before is stopped again.
+        OnTrialError: the application was stopped during the trial.
+        HostLaunchError, JavaError, NotDeployedError, OtherVersionError, StreamsRuntimeError: hosts cannot be started,
+            or the plan was removed or replaced meanwhile.
+        CatalogUnavailableError: the catalog cannot be used for minutes; other processes decide the trial.
+        InvariantError: the return to the previous plan breaks a rule of the protocol.
+    """
+    launch_or_revert(trial.catalog, trial.application)
+    redeployment = await_decision(trial)
+    with trial.catalog.write() as connection:
+        begin_run(connection, trial.application, ENDLESS)
+        if trial.reverts:
+            record_revert(connection, redeployment)
+    return redeployment
 
 
 @contextmanager
@@ -257,8 +309,8 @@ def switch_over(change: PlanChange, new: NewPlan) -> list[str]:
         return switch(connection, change.held, new, change.within)
 
 
-def await_decision(change: PlanChange, *, was_stopped: bool) -> Redeployment:
-    """Wait until the trial of the new plan is decided; return the redeploy with its measured pause.
+def await_decision(trial: PlanOnTrial) -> Redeployment:
+    """Wait until the trial of a new plan is decided; return the redeploy with its measured pause.
 
     Raises:
         RevertedError: the previous plan was restored. An application that was stopped before is stopped again.
@@ -268,17 +320,17 @@ def await_decision(change: PlanChange, *, was_stopped: bool) -> Redeployment:
         CatalogUnavailableError: the catalog cannot be used for minutes; other processes decide the trial.
         InvariantError: the return to the previous plan breaks a rule of the protocol.
     """
-    catalog, application = change.catalog, change.application
-    trial = await_trial(catalog, application)
-    if trial is None or change.redeployment.verdict == "unchanged":
-        return change.redeployment
-    if trial.state == "REVERTED":
-        if was_stopped:
+    catalog, application = trial.catalog, trial.application
+    decided = await_trial(catalog, application)
+    if decided is None or trial.redeployment.verdict == "unchanged":
+        return trial.redeployment
+    if decided.state == "REVERTED":
+        if trial.was_stopped:
             cancel_application(catalog, application)
         else:  # another process may have reverted the plan without starting hosts
-            launch_or_revert(catalog, application)
-        raise RevertedError(change.redeployment, trial.cause or "")
-    return replace(change.redeployment, measured_seconds=trial.pause)
+            launch_hosts(catalog, application)
+        raise RevertedError(trial.redeployment, decided.cause or "")
+    return replace(trial.redeployment, measured_seconds=decided.pause)
 
 
 def _carrier(change: PlanChange) -> Carrier:

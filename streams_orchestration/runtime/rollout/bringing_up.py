@@ -19,11 +19,15 @@ from streams_orchestration.runtime.deployment.requests import (
     Revert,
     StartOver,
 )
-from streams_orchestration.runtime.redeployment.redeploying import replace_plan
+from streams_orchestration.runtime.redeployment.redeploying import (
+    PlanOnTrial,
+    accept_redeploy,
+    replace_plan,
+    try_out,
+)
 from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint
 from streams_orchestration.runtime.savepoints.restoring import RestoredApplication, restore
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.trial import record_revert
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +35,19 @@ class BroughtUp:
     """The outcome of bringing an application up."""
 
     redeployment: Redeployment | None = None
-    """The effects of the new plan on the deployed one; None if no deployed plan was replaced."""
+    """The effects of the wanted plan on the deployed one; None unless a deployed plan was to be replaced."""
     restored: RestoredApplication | None = None
     """The savepoint that the application began from; None if it began without a savepoint."""
+    trial: PlanOnTrial | None = None
+    """The new plan that `try_out` has to prove; None if no plan was replaced, or the trial is decided."""
 
 
 def bring_up(
     home: Home, lock: StartLock, wanted: Deployable, request: Request, *, asked_at: float | None = None
 ) -> BroughtUp:
     """Make an application the one that is to run under its name, and start its missing hosts.
+
+    If its plan replaces another one, wait until the trial of the plan is decided.
 
     Args:
         home: the state directory.
@@ -50,20 +58,23 @@ def bring_up(
 
     Raises:
         HostLaunchError, JavaError: a host could not be started on this machine.
-        StreamsRuntimeError, ApplicationError, ValidationError, ValueError, OSError: the plan cannot be written;
-            `write_wanted` lists the reasons.
+        RevertedError: the new plan failed its trial, and the previous plan was restored.
+        StreamsRuntimeError, ApplicationError, ValidationError, ValueError, OSError: the plan cannot be written, for a
+            cause that `write_wanted` lists, or cannot be tried out, for a cause that `try_out` lists.
     """
     brought = write_wanted(home, lock, wanted, request)
+    if brought.trial is not None:
+        return BroughtUp(try_out(brought.trial))
     launch_hosts(Catalog(home), wanted.name, asked_at=asked_at)
     return brought
 
 
 def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
-    """Write an application into the catalog as the one to run under its name.
+    """Write an application into the catalog as the one to run under its name; its hosts are started afterwards.
 
-    `launch_hosts` starts its hosts afterwards. A redeploy or a revert starts hosts here, too, since its trial is
-    decided before the call returns. Repeating a call that has succeeded keeps plan and state, unless the request starts
-    over. A repeated start from a savepoint is refused, unless it is `fresh`.
+    If its plan has replaced another one, the result has a `trial`, and `try_out` starts the hosts. Otherwise,
+    `launch_hosts` does. Repeating a call that has succeeded keeps plan and state, unless the request starts over. A
+    repeated start from a savepoint is refused, unless it is `fresh`.
 
     Args:
         home: the state directory.
@@ -74,10 +85,10 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
     Raises:
         ApplicationChangedError: another plan is deployed, and the request does not replace it.
         SavepointError: the savepoint is missing, ambiguous or damaged, or does not fit the application.
-        RedeployRefusedError, RevertedError: the plan is not replaced, as `replace_plan` says.
+        RedeployRefusedError: state would be lost that the request does not name.
         StreamsRuntimeError: the application cannot run here or in this way, or is complete; another version of the
             product wrote the deployed plan; a setting cannot be used; or the plan cannot be replaced or restored for
-            one of the causes of `replace_plan` and `restore`. Each cause has a subclass.
+            one of the causes of `accept_redeploy`, `replace_plan` and `restore`. Each cause has a subclass.
         ApplicationError: Spark refuses a query.
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         ValueError: the time zone changes, and the filter of an Import is wrong.
@@ -88,20 +99,17 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
     match request:
         case StartOver():
             write_first_plan(opened, fresh=True)
-            return BroughtUp()
         case ContinueFromState() | Redeploy() if not opened.deployed:
             write_first_plan(opened)
-            return BroughtUp()
         case ContinueFromState():
-            brought = BroughtUp()
+            continue_from_state(opened)
         case FromSavepoint(savepoint, drop_state, fresh):
             place = find_savepoint(home, savepoint, opened.name)
             return BroughtUp(restored=restore(opened, place, drop_state=drop_state, fresh=fresh))
-        case Redeploy():
-            brought = BroughtUp(replace_plan(opened, request))
-        case Revert():
-            redeployment = replace_plan(opened, request)
-            record_revert(opened.catalog, redeployment)
-            brought = BroughtUp(redeployment)
-    continue_from_state(opened)
-    return brought
+        case Redeploy() | Revert():
+            redeployment = accept_redeploy(opened, request)
+            if redeployment.replaces_plan:
+                return BroughtUp(redeployment, trial=replace_plan(opened, redeployment, request))
+            continue_from_state(opened)
+            return BroughtUp(redeployment)
+    return BroughtUp()

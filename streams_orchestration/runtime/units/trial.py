@@ -143,13 +143,15 @@ def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
     return restore_plan(connection, trial.application, PreviousPlan.load(trial.before))
 
 
-def record_revert(catalog: Catalog, redeployment: Redeployment) -> None:
-    """Record in the trial of a manual revert the plan that it reverted; do nothing if no plan was replaced."""
+def record_revert(connection: Connection, redeployment: Redeployment) -> None:
+    """Record in the trial of a manual revert the plan that it reverted; do nothing if no plan was replaced.
+
+    The connection is in a write transaction.
+    """
     if redeployment.before == redeployment.after:
         return
     reverted = update(_t).where(_t.c.application == redeployment.application).values(taken_back=redeployment.before)
-    with catalog.write() as connection:
-        connection.execute(reverted)
+    connection.execute(reverted)
 
 
 def end_trial(connection: Connection, trial: TrialRow, state: TrialState, **values: object) -> None:

@@ -19,10 +19,12 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
+from streams_orchestration.runtime.deployment.requests import Redeploy, Revert
 from streams_orchestration.runtime.errors.errors import HostLaunchError, NotDeployableError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
 from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
+from streams_orchestration.runtime.redeployment.redeploying import PlanOnTrial
 from streams_orchestration.runtime.redeployment.trial_supervision import OnTrialError
 from streams_orchestration.runtime.rollout import bringing_up
 from streams_orchestration.runtime.rollout.reverting import (
@@ -215,7 +217,8 @@ def test_the_process_that_redeploys_says_that_it_was_reverted_and_why(
             an_operator_raises(local)
 
     former = read_status(local.home, local.name).fingerprint
-    monkeypatch.setattr(redeploying, "launch_or_revert", fail)
+    for name in ("launch_or_revert", "launch_hosts"):
+        monkeypatch.setattr(redeploying, name, fail)
     with pytest.raises(
         RevertedError,
         match=r"was reverted, so the previous plan runs again.*: PE 0 failed: batch 7: operator X.*line 3",
@@ -237,7 +240,8 @@ def test_a_host_that_cannot_be_started_at_all_takes_the_plan_back(
             raise HostLaunchError(message)
         return ()
 
-    monkeypatch.setattr(trial_supervision, "launch_hosts", launch)
+    for module in (trial_supervision, redeploying):
+        monkeypatch.setattr(module, "launch_hosts", launch)
     with pytest.raises(RevertedError, match="there is no Java"):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert len(calls) > 1, "what the previous plan needs is started"
@@ -261,13 +265,17 @@ def test_a_redeploy_is_reverted_by_hand_once(local: LocalApplication):
 def stepped_redeploys(local: LocalApplication, monkeypatch: pytest.MonkeyPatch) -> None:
     """Redeploys of `bring_up` start no hosts, and are decided by steps in this process."""
 
-    def try_here(opened: OpenedApplication, _request: object) -> Redeployment:
+    def replace_here(opened: OpenedApplication, _: Redeployment, request: Redeploy | Revert) -> PlanOnTrial:
         redeployment = redeploy(local, opened.wanted.compilation)
-        decided(local)
-        return redeployment
+        return PlanOnTrial(local.catalog, redeployment, was_stopped=False, reverts=isinstance(request, Revert))
 
-    monkeypatch.setattr(bringing_up, "replace_plan", try_here)
-    monkeypatch.setattr(bringing_up, "launch_hosts", lambda *_, **__: ())
+    def decide_here(trial: PlanOnTrial) -> Redeployment:
+        decided(local)
+        return trial.redeployment
+
+    monkeypatch.setattr(bringing_up, "replace_plan", replace_here)
+    monkeypatch.setattr(redeploying, "launch_or_revert", lambda *_: ())
+    monkeypatch.setattr(redeploying, "await_decision", decide_here)
 
 
 @pytest.mark.usefixtures("stepped_redeploys")

@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import recompile
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment import opening
@@ -29,6 +31,7 @@ from streams_orchestration.runtime.deployment.run_kinds import RunKind
 from streams_orchestration.runtime.errors.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.observing.compilations import read_compilation
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
 from streams_orchestration.runtime.rollout import bringing_up
 from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
@@ -93,6 +96,32 @@ def test_the_plan_that_is_deployed_already_replaces_nothing(
     assert redeployment is not None
     assert redeployment.verdict == "unchanged"
     assert read_status(home, plan(1).logical.application).state == "RUNNING"
+
+
+@pytest.fixture
+def starts(home: Home, plan: Callable[[int], PlannedCompilation], monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """For each start of hosts, the number of PEs in the plan that is then deployed; no host is started."""
+    starts: list[int] = []
+    for module in (bringing_up, redeploying, trial_supervision):
+        monkeypatch.setattr(module, "launch_hosts", lambda *_, **__: starts.append(pes(home, plan(1))))
+    monkeypatch.setattr(redeploying, "await_decision", lambda trial: trial.redeployment)
+    return starts
+
+
+def test_a_redeploy_writes_its_plan_then_starts_hosts_once(
+    home: Home, plan: Callable[[int], PlannedCompilation], starts: list[int]
+) -> None:
+    write_wanted(home, deployable(plan(1)))
+    brought = write_wanted(home, deployable(plan(2)), Redeploy())
+    assert (starts, pes(home, plan(1))) == ([], 2)
+    assert brought.trial is not None
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
+    with lock_start(home, plan(1).logical.application, "redeploy") as lock:
+        brought = bringing_up.bring_up(home, lock, deployable(plan(3)), Redeploy())
+    assert starts == [3]
+    assert brought.redeployment is not None
+    assert (brought.redeployment.verdict, brought.trial) == ("kept", None)
 
 
 def test_a_fresh_start_may_replace_another_plan(home: Home, plan: Callable[[int], PlannedCompilation]) -> None:
