@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import dagster as dg
 
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG
+from streams_orchestration.orchestration.containers import explain_own_container
 from streams_orchestration.orchestration.readable_errors import readable_errors
 from streams_orchestration.orchestration.resource import RESOURCE_KEY
 from streams_orchestration.runtime import api
@@ -25,16 +26,31 @@ def retry_later() -> dg.RetryRequested:
 
 
 @contextmanager
-def application_step(context: dg.OpExecutionContext) -> Generator[str]:
-    """Give the block the name of its application, rewrite its errors, and retry the step if the catalog is unavailable.
+def step_without_retry(context: dg.OpExecutionContext) -> Generator[str]:
+    """Give the block the name of its application, rewrite its errors, and let it start hosts only where they last.
 
     Raises:
         Failure: see `application_of`, and `readable_errors`, which rewrites errors.
-        RetryRequested: the block raised CatalogUnavailableError; see `retry_later`.
+        ShortLivedProcessError: the block starts hosts, the run may have a container of its own, and no machine is
+            registered.
     """
     application = application_of(context)
+    with readable_errors(application), api.starting_by_agents(explain_own_container(context)):
+        yield application
+
+
+@contextmanager
+def application_step(context: dg.OpExecutionContext) -> Generator[str]:
+    """Give the block all that `step_without_retry` gives, and retry the step if the catalog is unavailable.
+
+    Raises:
+        Failure: see `application_of`, and `readable_errors`, which rewrites errors.
+        ShortLivedProcessError: the block starts hosts, the run may have a container of its own, and no machine is
+            registered.
+        RetryRequested: the block raised CatalogUnavailableError; see `retry_later`.
+    """
     try:
-        with readable_errors(application):
+        with step_without_retry(context) as application:
             yield application
     except api.CatalogUnavailableError as error:
         raise retry_later() from error

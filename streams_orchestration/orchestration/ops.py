@@ -10,7 +10,6 @@ from pydantic import Field
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.model.brief import plural
 from streams_orchestration.orchestration.asset_keys import AssetKeys
-from streams_orchestration.orchestration.containers import require_lasting
 from streams_orchestration.orchestration.cut_checks import evaluate_checks
 from streams_orchestration.orchestration.decisions import keep_applied
 from streams_orchestration.orchestration.definition_names import job_name
@@ -116,14 +115,12 @@ def write_wanted_state_op(key: str) -> NamedOp:
         no other plan, and stores no decision. A plan that replaces another one is tried out here, with its hosts.
 
         Raises:
-            Failure: the config allows a redeploy or wants a revert, the run may have a container of its own, and no
-                machine is registered; or the redeploy or revert was refused.
+            Failure: the redeploy or revert was refused.
+            ShortLivedProcessError: the run may have a container of its own, and no machine is registered.
             StreamsRuntimeError, OSError: the plan cannot be written.
         """
         with application_step(context) as application:
             streams = streams_in(context, key)
-            if config.redeploy or config.revert:
-                require_lasting(context, application, streams.directory())
             request = api.build_request(
                 savepoint=config.savepoint,
                 fresh=config.fresh,
@@ -190,15 +187,13 @@ def launch_hosts_op(key: str) -> NamedOp:
         units of dead hosts are marked as failed. If the application is stopped or complete, no host is started.
 
         Raises:
-            Failure: the run may have a container of its own, and no machine is registered.
+            ShortLivedProcessError: the run may have a container of its own, and no machine is registered.
             HostLaunchError, JavaError: a host cannot be started on this machine.
             NotDeployedError, OtherVersionError, StreamsRuntimeError: the plan was removed or replaced, or is of another
                 version.
         """
         with application_step(context) as application:
-            home = streams_in(context, key).directory()
-            require_lasting(context, application, home)
-            catalog = api.open_catalog(home, application)
+            catalog = api.open_catalog(streams_in(context, key).directory(), application)
             stop_and_log_orphans(context.log, catalog, application)
             hosts = api.launch_hosts(catalog, application, asked_at=config.asked_at)
             context.log.info("launched hosts: %s", "; ".join(hosts) or "none, since all run")

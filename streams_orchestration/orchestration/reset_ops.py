@@ -9,19 +9,17 @@ import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.orchestration.asset_keys import AssetKeys
-from streams_orchestration.orchestration.containers import require_lasting
 from streams_orchestration.orchestration.op_parts import (
     AFTER,
     NOTHING,
     NamedOp,
-    application_of,
     application_step,
     named_op,
     op_name,
     retry_later,
+    step_without_retry,
 )
 from streams_orchestration.orchestration.ops import AwaitHeartbeats, record_status
-from streams_orchestration.orchestration.readable_errors import readable_errors
 from streams_orchestration.orchestration.resource import streams_in
 from streams_orchestration.orchestration.timeline import draw_timeline
 from streams_orchestration.runtime import api
@@ -66,8 +64,7 @@ def claim_op(key: str) -> NamedOp:
         gone - the unit was reset and works, or its application was stopped, completed or deployed again - the steps
         after this one are skipped, and the log says why. Otherwise the run is tagged with the units.
         """
-        application = application_of(context)
-        with readable_errors(application):
+        with step_without_retry(context) as application:
             units = _begin_resets(context, config, streams_in(context, key).directory(), application)
         if units:
             context.instance.add_run_tags(context.run_id, {CLAIMED_TAG: json.dumps(units)})
@@ -99,12 +96,11 @@ def _begin_resets(context: dg.OpExecutionContext, config: ResetUnit, home: api.H
     Raises:
         RetryRequested: the catalog or a host may be usable later.
         CommitUnknownError: it is unknown whether a reset has begun, and the config does not name the failed generation.
-        Failure: the run may have a container of its own, and no machine is registered.
+        ShortLivedProcessError: the run may have a container of its own, and no machine is registered.
         NothingFailedError: the config names no unit, and no unit has failed.
         StreamsRuntimeError: a unit cannot be reset; see `reset_unit`.
     """
     try:
-        require_lasting(context, application, home)
         gone = _past(home, application, config)
         if gone is not None:
             context.log.info("the reset is no longer needed: %s", gone)

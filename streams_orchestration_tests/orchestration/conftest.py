@@ -20,6 +20,7 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
+from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
 from streams_orchestration.runtime.deployment.requests import (
     ContinueFromState,
     FromSavepoint,
@@ -125,6 +126,7 @@ class Runtime(SimpleNamespace):
 
     def write_wanted(self, home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
         """`redeployment` is what becomes of what is deployed."""
+        require_lasting_hosts(Catalog(home), wanted.name)
         before, replaces = self.status, False
         match request:
             case StartOver():
@@ -168,6 +170,7 @@ class Runtime(SimpleNamespace):
         return self.redeployment
 
     def launch_hosts(self, catalog: Catalog, application: str, *, asked_at: float | None) -> tuple[str, ...]:
+        require_lasting_hosts(catalog, application)
         self._called("launch_hosts", application)
         return ("host 0, pid 4711",)
 
@@ -190,6 +193,7 @@ class Runtime(SimpleNamespace):
     def reset_unit(
         self, home: Home, application: str, unit: str, *, generation: int | None = None, force: bool = False
     ) -> int:
+        require_lasting_hosts(Catalog(home), application)
         self._called("reset_unit", application, unit, generation, force)
         return self.generation
 

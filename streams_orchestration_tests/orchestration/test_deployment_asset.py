@@ -15,6 +15,8 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.epochs import VERSION_TAG, last_materialization
 from streams_orchestration.orchestration.plan_events import plan_events
+from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.deployment import lasting_hosts
 from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
@@ -150,16 +152,23 @@ class PodLauncher(DefaultRunLauncher):
 @pytest.mark.parametrize("machines", [(), (NORTH,)])
 @pytest.mark.parametrize("job", [redeploying, resetting])
 def test_a_run_with_a_container_of_its_own_starts_hosts_by_agents_only(
-    at: Path, runtime: Runtime, job: Callable[[], dg.JobDefinition], machines: tuple[MachineStatus, ...]
+    at: Path,
+    home: Home,
+    runtime: Runtime,
+    monkeypatch: pytest.MonkeyPatch,
+    job: Callable[[], dg.JobDefinition],
+    machines: tuple[MachineStatus, ...],
 ):
     launcher = {"module": __name__, "class": "PodLauncher"}
+    create_catalog(home)
+    monkeypatch.setattr(lasting_hosts, "registered", lambda _: machines)
     runtime.status, runtime.machines = failed(running()), machines
     with dg.instance_for_test(overrides={"run_launcher": launcher}) as instance:
         result = dg.execute_job(dg.reconstructable(job), instance=instance)
         assert result.success is bool(machines)
         if not machines:
             (failure,) = [each for each in result.all_events if each.is_step_failure]
-            said = str(failure.step_failure_data.user_failure_data)
+            said = str(failure.step_failure_data.error)
             assert "no host of demo is started: with the run launcher PodLauncher" in said
             assert "Keep `streams agent` running" in said
             assert not runtime.called("replace", "launch_hosts", "reset_unit")

@@ -16,6 +16,8 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, StagesOutOfStepError
 from streams_orchestration.orchestration.asset_keys import own_key
 from streams_orchestration.orchestration.spec_state import observation, version_of
+from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.deployment import lasting_hosts
 from streams_orchestration.runtime.errors.errors import (
     CatalogUnavailableError,
     CommitUnknownError,
@@ -304,30 +306,29 @@ def test_a_busy_catalog_is_tried_again_but_nothing_else(
 
 
 def test_a_reset_looks_for_machines_only_from_a_container_and_tries_again_while_the_catalog_is_away(
-    defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+    defs: dg.Definitions, home: Home, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ):
     runtime.status = failed(running())
     outages: list[Exception] = []
 
-    def read_machines(_: Home) -> tuple[str, ...]:
-        if runtime.called("reset_unit"):  # for the record
-            return ()
-        runtime.calls.append(("read_machines",))
+    def registered(_: object) -> tuple[str, ...]:
+        runtime.calls.append(("registered",))
         if outages:
             raise outages.pop()
         return ("north",)
 
+    create_catalog(home)
     monkeypatch.setattr(op_parts, "STEP_RETRY_SECONDS", 0.01)
-    monkeypatch.setattr(runtime, "read_machines", read_machines)
+    monkeypatch.setattr(lasting_hosts, "registered", registered)
     config = {"ops": {"claim": {"config": {"unit": "region-0"}}}}
     assert run(defs, "demo__reset", config).success
-    assert not runtime.called("read_machines")
+    assert "registered" not in runtime.names
     monkeypatch.setattr(containers, "CALLERS_PROCESS", "of another executor")
     monkeypatch.setattr(containers, "SAME_MACHINE", ())
     runtime.calls.clear()
     outages += [CatalogUnavailableError("locked"), CatalogUnavailableError("locked")]
     assert run(defs, "demo__reset", config).success
-    assert runtime.names[:4] == ["read_machines"] * 3 + ["reset_unit"]
+    assert runtime.names[:4] == ["registered"] * 3 + ["reset_unit"]
 
 
 def test_steps_of_a_deployment_are_tried_again_when_the_catalog_is_away(

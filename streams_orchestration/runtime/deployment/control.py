@@ -14,6 +14,7 @@ from streams_orchestration.runtime.catalog.unit_transitions import stop_units
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.awaiting import await_status
 from streams_orchestration.runtime.deployment.claims import Chosen, choose_missing, start_claimed
+from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
 from streams_orchestration.runtime.errors.errors import CommitUnknownError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, LocalLauncher
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
@@ -57,12 +58,14 @@ def launch_hosts(
         is WAITING until a machine takes it.
 
     Raises:
+        ShortLivedProcessError: hosts would end with this process, and no machine is registered.
         NotDeployedError: the application is not deployed.
         HostLaunchError, JavaError: a host could not be started on this machine.
         StreamsRuntimeError: a redeploy has removed a unit meanwhile, or a rule of the protocol is broken.
         OtherVersionError: another version of the product wrote the program of a PE.
         CommitUnknownError: it is unknown whether the hosts were claimed, and not all are known to have been started.
     """
+    require_lasting_hosts(catalog, application)
     asked_at = None if asked_at is None else clock.shared(asked_at)
     advance_units(catalog, application)
     status = read_units(catalog, application)

@@ -12,6 +12,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
+from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind, require_ends
 from streams_orchestration.runtime.errors.errors import NotDeployableError
 from streams_orchestration.runtime.hosts.references import unresolved_references
@@ -57,6 +58,7 @@ def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKi
     Raises:
         NotDeployableError: a stage of the compiler is wrong, which is a bug; the kind of run is not possible; or no
             machines are registered, and this one cannot resolve a reference of an operator.
+        ShortLivedProcessError: hosts would end with this process, and no machine is registered.
         ImplementationError, ValidationError: the run is bounded, and an operator cannot be used.
         SettingError: a setting in the environment cannot be used.
         StateDirectoryError, CatalogError, StorageSettingError: the home, the catalog or the storage cannot be used.
@@ -69,6 +71,7 @@ def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKi
     if run.available_now:
         require_ends(wanted.plan.programs)
     catalog, a = create_catalog(home), tables.application
+    require_lasting_hosts(catalog, wanted.name)
     with catalog.read() as connection:
         if not registered(connection):  # without machines, the hosts are children of this process
             _require_references(wanted, settings)

@@ -19,6 +19,7 @@ from streams_orchestration.runtime.catalog.states import ENDED, heard_at
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.deployment.host_relocation import decide_and_record_moves
+from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.machines.register import registered
@@ -75,10 +76,12 @@ def reset_unit(
         NotResetError: the application is stopped, the unit does not exist, no attempts are left, or a file that the cut
             needs is missing. If no attempts are left, failed hosts are started again all the same.
         NotDeployedError: the application is not deployed.
+        ShortLivedProcessError: hosts would end with this process, and no machine is registered; nothing was changed.
         HostLaunchError, JavaError: a missing host could not be started on this machine.
         OtherVersionError: another version of the product wrote the program of a PE.
     """
     catalog = open_catalog(home, application)
+    require_lasting_hosts(catalog, application)
     status = read_units(catalog, application)
     if status.state == "STOPPED":
         message = f"{application} is stopped; run or deploy it again, and it continues from its last commits"

@@ -20,6 +20,7 @@ from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.control import launch_hosts
+from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
 from streams_orchestration.runtime.errors.errors import OtherVersionError, StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, open_catalog
@@ -58,12 +59,14 @@ def end_trial_by_hand(catalog: Catalog, application: str) -> bool:
         False if the trial is over, so that only a redeploy to the previous plan restores it. Then nothing was changed.
 
     Raises:
+        ShortLivedProcessError: hosts would end with this process, and no machine is registered; nothing was changed.
         NotRevertedError: no previous plan is kept; the message gives the reason.
         NotDeployedError: the catalog does not know the application.
         InvariantError: the return to the previous plan breaks a rule of the protocol.
         HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: a host cannot be started; the previous plan
             is restored all the same.
     """
+    require_lasting_hosts(catalog, application)
     if not revert_open(catalog, application, BY_HAND):
         _read_previous(catalog, application)  # without one, the revert is refused before it waits for the start lock
         return False

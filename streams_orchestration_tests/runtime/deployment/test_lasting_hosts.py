@@ -1,0 +1,78 @@
+"""A process with which hosts would end starts none, whichever function it calls, and changes nothing before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment.control import launch_hosts
+from streams_orchestration.runtime.deployment.lasting_hosts import ShortLivedProcessError, starting_by_agents
+from streams_orchestration.runtime.deployment.requests import FromSavepoint, Redeploy, Request, StartOver
+from streams_orchestration.runtime.deployment.reset import reset_unit
+from streams_orchestration.runtime.machines.agent import Agent, Machine
+from streams_orchestration.runtime.machines.standbys import Standbys
+from streams_orchestration.runtime.rollout.reverting import end_trial_by_hand
+from streams_orchestration.runtime.settings.settings import EngineSettings
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.applications import totals, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.locked import write_wanted
+from streams_orchestration_tests.runtime.running import FakeHosts
+
+REASON = "this run may have a container of its own"
+
+
+def asked(request: Request) -> Callable[[LocalApplication], object]:
+    return lambda local: write_wanted(local.home, deployable(local.compilation), request)
+
+
+STARTS: dict[str, Callable[[LocalApplication], object]] = {
+    "launch": lambda local: launch_hosts(local.catalog, local.name),
+    "reset": lambda local: reset_unit(local.home, local.name, local.units[0], force=True),
+    "revert": lambda local: end_trial_by_hand(local.catalog, local.name),
+    "redeploy": asked(Redeploy()),
+    "start over": asked(StartOver()),
+    "savepoint": asked(FromSavepoint("noon", fresh=True)),
+}
+
+
+@pytest.fixture
+def local(tmp_path: Path, hosts: FakeHosts) -> LocalApplication:
+    return LocalApplication(Home(tmp_path / "home"), totals(write_rows(tmp_path / "rows.parquet", 5)), 5)
+
+
+def rows_of(catalog: Catalog) -> list[Any]:
+    with catalog.read() as connection:
+        parts = (tables.application, tables.unit, tables.pe, tables.host)
+        return [connection.execute(select(table)).all() for table in parts]
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_without_machines_nothing_is_changed(local: LocalApplication, hosts: FakeHosts, start: str):
+    before = rows_of(local.catalog)
+    with (
+        starting_by_agents(REASON),
+        pytest.raises(ShortLivedProcessError, match=rf"^no host of {local.name} is started: {REASON}, and hosts"),
+    ):
+        STARTS[start](local)
+    assert (hosts.launched, rows_of(local.catalog)) == ([], before)
+
+
+def test_after_the_block_this_process_starts_hosts_again(local: LocalApplication, hosts: FakeHosts):
+    with starting_by_agents(REASON), starting_by_agents(None):
+        assert launch_hosts(local.catalog, local.name) == ("host 0, pid 101",)
+
+
+def test_agents_start_hosts(local: LocalApplication, hosts: FakeHosts):
+    home = local.home
+    Agent(home, Machine("north", (), 2), Standbys(home, "north", 0, EngineSettings(), hosts))._register()
+    with starting_by_agents(REASON):
+        assert launch_hosts(local.catalog, local.name) == ("host 0 on north",)
+    assert hosts.launched == []
