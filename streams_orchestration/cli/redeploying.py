@@ -20,7 +20,6 @@ from streams_orchestration.cli.starting import (
     compile_to_run,
     ready_to_start,
     run_words,
-    stop_and_note_orphans,
     usage_errors,
 )
 from streams_orchestration.cli.terminal import write_table
@@ -120,7 +119,7 @@ def _redeploy(start: Start, lock: api.StartLock, request: api.Request) -> int:
 def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_run: bool) -> int:
     """Restore the previous plan: at its cut while the new plan is on trial, otherwise by another redeploy.
 
-    Return the exit status. With `dry_run` only show the effects; otherwise orphaned hosts are stopped, too.
+    Return the exit status. With `dry_run` only show the effects.
 
     Raises:
         UsageError: options of the compiler are given; or the redeploy is on trial, and `--dry-run` or `--drop-state` is
@@ -142,7 +141,6 @@ def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_r
         _report(previous)
         return _preview(home, previous, request.drop_state, f"streams run SPEC --name {name}")
     if api.end_trial_by_hand(catalog, name):
-        stop_and_note_orphans(catalog, name)
         return _show_ended_trial(home, name)
     api.require_java()
     try:

@@ -206,7 +206,7 @@ def _session(access: Access) -> Answer:
 
 
 def _reset(reader: SnapshotReader, access: Access) -> Answer:
-    """Return the handler of POST {unit, force}, which stops orphaned hosts and resets a unit.
+    """Return the handler of POST {unit, force}, which resets a unit.
 
     It answers status 403 unless actions are allowed, 400 for a wrong request, 404 for an unknown application, and 409
     if the unit is not reset.
@@ -224,7 +224,6 @@ def _reset(reader: SnapshotReader, access: Access) -> Answer:
             return JSONResponse({"error": "`unit` must be the name of a region or PE, and `force` true or false."}, 400)
         try:
             reader.require(name)
-            await asyncio.to_thread(lambda: api.stop_orphans(api.Catalog(reader.home), name))
             generation = await asyncio.to_thread(partial(api.reset_unit, reader.home, name, unit, force=force))
         except api.NotDeployedError as error:
             return JSONResponse({"error": str(error)}, 404)

@@ -44,7 +44,8 @@ def launch_hosts(
     """Update the units, start every missing host of an application that is wanted to run, and kill orphans.
 
     Concurrent callers start each host once. Orphans of dead hosts can no longer commit; they are killed while the new
-    hosts come up, also if no host is to be started.
+    hosts come up, also if no host is to be started. The processes of the hosts that this call replaces are among them,
+    so a command that tells its user which processes it found calls `stop_orphans` before.
 
     Args:
         catalog: the catalog.
