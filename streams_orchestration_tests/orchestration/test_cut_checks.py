@@ -10,7 +10,7 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.orchestration.cut_checks import LATE_SECONDS, evaluate_checks, late_at
 from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.region_events import ResetRequested
+from streams_orchestration.runtime.units.region_events import REQUESTED
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitEvent
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
@@ -86,9 +86,7 @@ def test_a_unit_that_is_reset_again_and_again_is_not_stable(ago: tuple[float, ..
 
 
 def test_resets_by_hand_do_not_make_a_unit_unstable():
-    by_hand = tuple(
-        UnitEvent(NOW - seconds, "reset began", 1, 3, 1, cause=ResetRequested().cause) for seconds in range(9)
-    )
+    by_hand = tuple(UnitEvent(NOW - seconds, "reset began", 1, 3, 1, cause=REQUESTED) for seconds in range(9))
     assert evaluate_checks(running(units=(replace(running().units[0], events=by_hand),)), NOW)[3].passed
 
 

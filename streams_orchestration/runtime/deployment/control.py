@@ -24,9 +24,10 @@ from streams_orchestration.runtime.sinks.completing import remove_empty
 from streams_orchestration.runtime.units.controller import advance_unit, mark_taken_up
 from streams_orchestration.runtime.units.failures import find_failures, kind_of_host
 from streams_orchestration.runtime.units.reading import read_units
+from streams_orchestration.runtime.units.region_events import FailureCause
 from streams_orchestration.runtime.units.region_machine import WORKING
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
-from streams_orchestration.runtime.units.unit_facts import FailureCause, Health
+from streams_orchestration.runtime.units.unit_facts import Health
 from streams_orchestration.runtime.units.watch import advance_units
 
 STOP_SECONDS = 30.0

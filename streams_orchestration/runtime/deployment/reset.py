@@ -5,8 +5,6 @@ Every step is idempotent: if a process dies during a reset, the next call of any
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlalchemy import select
 
 from streams_orchestration.model.brief import plural
@@ -147,9 +145,7 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
         now = clock.now()
         mark_taken_up(connection, application, [unit])
         health = read_health(connection, application, now, [unit])[unit]
-        event: Event = ResetRequested(force=force, healthy=health.up)
-        if health.failure is not None:  # a unit whose PEs have ended is not unhealthy
-            event = replace(event, cause=health.failure.cause, kind=health.failure.kind)
+        event: Event = ResetRequested(force=force, healthy=health.up, failure=health.failure)
         if row.timer is not None and is_late(row, now):
             event = TimerFired(row.timer, row.timer_number)
         garbage = advance_unit(connection, application, unit, now, health, event)

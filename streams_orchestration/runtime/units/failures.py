@@ -18,10 +18,11 @@ from streams_orchestration.runtime.errors.errors import HostLaunchError, Nothing
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, ENTERED_LIMIT
 from streams_orchestration.runtime.units.broken_disks import kind_of_end
 from streams_orchestration.runtime.units.clock_set_back import unit_changes
+from streams_orchestration.runtime.units.region_events import FailureCause
 from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT, explain_timeout
 from streams_orchestration.runtime.units.region_record import is_used_up
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log, silence_of
-from streams_orchestration.runtime.units.unit_facts import FailureCause, Health
+from streams_orchestration.runtime.units.unit_facts import Health
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS
 
@@ -184,7 +185,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     outside = cause.outside if unit.state != LIMIT else unit.give_up_at is not None
     return UnitFailure(
         application=status.application, unit=unit.name, generation=unit.generation, attempts=unit.attempts,
-        max_attempts=unit.max_attempts, reason=cause.cause, lost=unit.lost, stays=unit.stays, outside=outside,
+        max_attempts=unit.max_attempts, reason=cause.reason, lost=unit.lost, stays=unit.stays, outside=outside,
         log=status.logs if near is None else near.log if place is not None else near.log.parent,
         machine=None if near is None else near.machine,
         here=near is None or near.here,

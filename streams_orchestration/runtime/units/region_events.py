@@ -16,10 +16,17 @@ class Healthy:
 
 
 @dataclass(frozen=True, slots=True)
-class Unhealthy:
-    """Event: a PE of the region does not run."""
+class FailureCause:
+    """The reason why a unit needs a reset. As an event: a host or a PE of the region does not work."""
 
-    cause: str
+    reason: str
+    """The reason in words."""
+    since: float = 0.0
+    """The time of the failure as far as it is known, in unix seconds.
+
+    It is the time of the last sign of life of a host, of the look that found a PE failed, or of the entry of a unit
+    into its state. The state machine does not read it.
+    """
     kind: str = ""
     """The kind of the cause, which does not depend on its text; the attempts of each kind are counted separately."""
     outside: bool = False
@@ -70,9 +77,8 @@ class ResetRequested:
     force: bool = False
     healthy: bool = True
     """True if every PE runs; this matters only for a forced reset of a region that has given up."""
-    cause: str = REQUESTED
-    kind: str = ""
-    """The kind of the cause; empty if nothing failed."""
+    failure: FailureCause | None = None
+    """The failure of the region that the state machine may not know yet; None if all its hosts and PEs work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,7 @@ class BegunAgain:
 
 Event = (
     Healthy
-    | Unhealthy
+    | FailureCause
     | TimerFired
     | DrainReported
     | SourcesEnded

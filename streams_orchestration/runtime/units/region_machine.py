@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 from streams_orchestration.runtime.catalog.states import Timer
 from streams_orchestration.runtime.units.region_events import (
+    REQUESTED,
     Action,
     BegunAgain,
     CheckpointDone,
     DrainReported,
     Event,
+    FailureCause,
     Healthy,
     ResetDone,
     ResetFailed,
@@ -25,7 +27,6 @@ from streams_orchestration.runtime.units.region_events import (
     TimerFired,
     TriggerDrain,
     TriggerReset,
-    Unhealthy,
 )
 from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
 
@@ -58,11 +59,11 @@ def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float
     match event:
         case Healthy():
             return _healthy(settings, record, at)
-        case Unhealthy(cause, kind, outside):
+        case FailureCause():
             if record.state in WORKING:
-                return Transition(record.enter("UNHEALTHY", at).blame(settings, at, cause, kind, outside=outside))
+                return Transition(record.enter("UNHEALTHY", at).blame(settings, at, event))
             if record.state == "STARTED":
-                known = record if record.cause else record.blame(settings, at, cause, kind, outside=outside)
+                known = record if record.cause else record.blame(settings, at, event)
                 return Transition(replace(known, dirty=True))
         case TimerFired(timer, number):
             if record.timer == timer and record.number == number:
@@ -111,8 +112,8 @@ def _healthy(settings: RegionSettings, record: RegionRecord, at: float) -> Trans
 def _fired(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
     if record.timer == "period":
         return _drain(settings, record, at, TriggerDrain(record.current))
-    cause = explain_timeout(record.timer, record.current, settings.drain_timeout, settings.reset_timeout)
-    return _reset(settings, record.blame(settings, at, cause, TIMEOUT), at)
+    reason = explain_timeout(record.timer, record.current, settings.drain_timeout, settings.reset_timeout)
+    return _reset(settings, record.blame(settings, at, FailureCause(reason, kind=TIMEOUT)), at)
 
 
 def _drain(settings: RegionSettings, record: RegionRecord, at: float, *actions: Action) -> Transition:
@@ -148,14 +149,15 @@ def _requested(settings: RegionSettings, record: RegionRecord, event: ResetReque
     if event.force and record.gives_up(at):
         record = record.allow(settings, at)
     if record.state == "STARTED":
-        return Transition(replace(record, dirty=True, cause=record.cause or event.cause))
+        reason = REQUESTED if event.failure is None else event.failure.reason
+        return Transition(replace(record, dirty=True, cause=record.cause or reason))
     if record.state == "UNHEALTHY" or (record.state == LIMIT and not event.force):
         return Transition(record)
     if record.state == LIMIT and not event.healthy:
         return Transition(record.enter("UNHEALTHY", at))
-    if event.kind:
-        return _reset(settings, record.blame(settings, at, event.cause, event.kind), at)
-    return _reset(settings, replace(record, cause=event.cause), at)
+    if event.failure is not None:
+        return _reset(settings, record.blame(settings, at, event.failure), at)
+    return _reset(settings, replace(record, cause=REQUESTED), at)
 
 
 def _begun_again(settings: RegionSettings, record: RegionRecord, event: BegunAgain, at: float) -> Transition:

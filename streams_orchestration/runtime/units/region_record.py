@@ -9,6 +9,7 @@ from typing import NamedTuple
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, RestartPolicy
 from streams_orchestration.runtime.catalog.states import RegionState, Timer
 from streams_orchestration.runtime.catalog.unit_columns import FORGIVEN, NO_CAUSE, ResetDurations, Tries
+from streams_orchestration.runtime.units.region_events import FailureCause
 
 LATELY_SECONDS = 600.0
 """The least seconds from the first reset after which a checkpoint ends the count of recent resets."""
@@ -140,18 +141,17 @@ class RegionRecord:
         mine = (each for each in self.tries if (each.kind, each.lately) == (kind, lately))
         return next(mine, Tries(kind, 0, at, lately))
 
-    def blame(
-        self, settings: RegionSettings, at: float, cause: str, kind: str, *, outside: bool = False
-    ) -> RegionRecord:
+    def blame(self, settings: RegionSettings, at: float, failure: FailureCause) -> RegionRecord:
         """Return the record with a cause and the limit of its resets.
 
         The limit is a time for a cause outside of the application, and a number of attempts for any other cause.
         """
-        tried = self.tried(kind, at)
-        record = replace(self, cause=cause, kind=kind, give_up_at=tried.since + settings.restart.limit)
-        if outside:
+        tried = self.tried(failure.kind, at)
+        limit_at = tried.since + settings.restart.limit
+        record = replace(self, cause=failure.reason, kind=failure.kind, give_up_at=limit_at)
+        if failure.outside:
             return record
-        known = kind == self.kind and self.give_up_at is None
+        known = failure.kind == self.kind and self.give_up_at is None
         limit = self.max_attempts if known else self.attempts + max(settings.attempts - tried.number, 0)
         return replace(record, give_up_at=None, max_attempts=limit)
 

@@ -15,12 +15,12 @@ from streams_orchestration.runtime.units.region_events import (
     CheckpointDone,
     DrainReported,
     Event,
+    FailureCause,
     Healthy,
     ResetDone,
     SourcesEnded,
     TimerFired,
     TriggerReset,
-    Unhealthy,
 )
 from streams_orchestration.runtime.units.region_machine import WORKING, step
 from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
@@ -36,23 +36,6 @@ class UnitMember:
     final: bool
     runs: bool
     """True if it was seen to run in the unit's generation, or has ended."""
-
-
-@dataclass(frozen=True, slots=True)
-class FailureCause:
-    """The reason why a unit needs a reset."""
-
-    cause: str
-    since: float
-    """The time of the failure as far as it is known, in unix seconds.
-
-    It is the time of the last sign of life of a host, of the look that found a PE failed, or of the entry of a unit
-    into its state.
-    """
-    kind: str = ""
-    """The kind of the cause, which does not depend on its text."""
-    outside: bool = False
-    """True if the cause is outside of the application."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +145,7 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
     if (done := _report(record, facts)) is not None:
         return done
     if facts.health is not None and facts.health.failure is not None:
-        failure = facts.health.failure
-        return Unhealthy(failure.cause, failure.kind, failure.outside)
+        return facts.health.failure
     if record.state == "PROCESSING":
         if facts.final_epoch == record.current:
             return SourcesEnded()

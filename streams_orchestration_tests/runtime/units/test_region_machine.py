@@ -18,6 +18,7 @@ from streams_orchestration.runtime.units.region_events import (
     CheckpointDone,
     DrainReported,
     Event,
+    FailureCause,
     Healthy,
     ResetDone,
     ResetFailed,
@@ -27,7 +28,6 @@ from streams_orchestration.runtime.units.region_events import (
     TimerFired,
     TriggerDrain,
     TriggerReset,
-    Unhealthy,
 )
 from streams_orchestration.runtime.units.region_machine import LIMIT, step
 from streams_orchestration.runtime.units.region_record import (
@@ -45,7 +45,7 @@ GIVE_UP_SECONDS = 12.0
 
 PLAIN: dict[str, Event] = {
     "healthy": Healthy(),
-    "unhealthy": Unhealthy("a PE is gone"),
+    "unhealthy": FailureCause("a PE is gone"),
     "reset": ResetRequested(),
     "forced reset": ResetRequested(force=True),
     "forced reset unhealthy": ResetRequested(force=True, healthy=False),
@@ -63,7 +63,7 @@ def event(text: str, record: RegionRecord) -> Event:
         return TimerFired("drain", record.number)
     kind, _, name = text.partition(" ")
     if kind in ("unhealthy", "outside"):
-        return Unhealthy(f"{name} failed", name, outside=kind == "outside")
+        return FailureCause(f"{name} failed", kind=name, outside=kind == "outside")
     numbers = [PES.get(word) or int(word) for word in re.findall(r"\b[pq]\b|\d+", text)]
     kinds = {"done": CheckpointDone, "reset": ResetDone, "drain": DrainReported}
     return kinds[re.match(r"\w+", text)[0]](*numbers)  # type: ignore[index]
@@ -112,7 +112,7 @@ def test_traces(trace: dict[str, Any]):
 small = st.integers(0, 6)
 EVENTS = st.one_of(
     st.sampled_from(list(PLAIN.values())),
-    st.builds(Unhealthy, st.just("it failed"), st.sampled_from(["", "a", "b"]), st.booleans()),
+    st.builds(FailureCause, st.just("it failed"), st.just(0.0), st.sampled_from(["", "a", "b"]), st.booleans()),
     st.builds(CheckpointDone, st.sampled_from([1, 2]), small),
     st.builds(ResetDone, st.sampled_from([1, 2]), small, small),
     st.builds(DrainReported, small),
@@ -220,7 +220,7 @@ def test_resets_for_files_are_counted_over_complete_epochs_for_a_while(seconds: 
     settings, kind = RegionSettings(MEMBERS, 10.0, 20.0, 30.0), str(FilesKind(0, "north"))
     record, _ = step(settings, RegionRecord.first(settings.attempts), Healthy(), 0.0)
     for at in (0.0, 1.0, seconds):
-        failure = Unhealthy("it failed", kind, outside=True)
+        failure = FailureCause("it failed", kind=kind, outside=True)
         for each in (failure, Healthy(), "every report", "the timer", "every report"):
             assert record.tried(kind, at).number == (each not in (failure, Healthy()))
             for one in concrete(each, record):
@@ -242,7 +242,7 @@ def test_no_cause_within_the_application_gets_more_attempts_than_are_configured(
     record, _ = step(settings, RegionRecord.first(settings.attempts), Healthy(), 0.0)
     resets: Counter[str] = Counter()
     for at, kind in enumerate(kinds, start=1):
-        record, _ = step(settings, record, Unhealthy("it failed", kind), float(at))
+        record, _ = step(settings, record, FailureCause("it failed", kind=kind), float(at))
         record, actions = step(settings, record, Healthy(), float(at))
         used_up = resets[kind] == attempts
         assert (record.state == LIMIT) == used_up
@@ -256,10 +256,10 @@ def test_an_outage_is_answered_until_the_restart_limit_however_many_resets_that_
     settings = RegionSettings(MEMBERS, 10.0, 20.0, 30.0, 2, RestartPolicy(pause=1.0, limit=600.0))
     record, _ = step(settings, RegionRecord.first(settings.attempts), Healthy(), 0.0)
     for at in range(100, 700, 5):
-        record, _ = step(settings, record, Unhealthy("no answer", "service", outside=True), float(at))
+        record, _ = step(settings, record, FailureCause("no answer", kind="service", outside=True), float(at))
         record, _ = step(settings, record, Healthy(), float(at))
         assert record.state == "RESETTING"
-    record, _ = step(settings, record, Unhealthy("no answer", "service", outside=True), 700.0)
+    record, _ = step(settings, record, FailureCause("no answer", kind="service", outside=True), 700.0)
     record, actions = step(settings, record, Healthy(), 700.0)
     assert (record.state, actions) == (LIMIT, (ResetFailed(0),))
 
@@ -294,3 +294,12 @@ def test_times_are_averages_of_the_last_ten():
     assert record.deadline == 1222.0, "the period counts from the end of the drain (B7)"
     assert record.drains.seconds == tuple(map(float, range(3, 13)))
     assert record.drains.average == 7.5
+
+
+def test_a_request_for_a_unit_with_a_failure_outside_of_the_application_uses_up_no_attempt():
+    settings = RegionSettings(MEMBERS, 10.0, 20.0, 30.0, 2)
+    record, _ = step(settings, RegionRecord.first(settings.attempts), Healthy(), 0.0)
+    failure = FailureCause("no answer", kind="service", outside=True)
+    record, _ = step(settings, record, ResetRequested(failure=failure), 1.0)
+    assert (record.cause, record.kind) == ("no answer", "service")
+    assert record.max_attempts - record.attempts == 2
