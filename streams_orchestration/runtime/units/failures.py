@@ -11,9 +11,8 @@ from pathlib import Path
 
 from streams_orchestration.model.brief import plural
 from streams_orchestration.pauses import Pauses
-from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.catalog.states import ENDED, PeState, waits_for_reset
+from streams_orchestration.runtime.catalog.states import ENDED, waits_for_reset
 from streams_orchestration.runtime.errors.errors import HostLaunchError, NothingFailedError
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, ENTERED_LIMIT
 from streams_orchestration.runtime.units.broken_disks import kind_of_end
@@ -171,14 +170,15 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     pes = [pe for pe in status.pes if pe.id in unit.pes]
     numbers = {pe.host for pe in pes}
     hosts = {host.id: host for host in status.hosts if host.id in numbers}
-    health = health_of(hosts.values(), pes, now)
+    broken = [pe for pe in pes if pe.state == "FAILED"]
+    causes = [FailureCause(explain_pe_failure(pe.id, pe.error), now, pe.kind, pe.outside) for pe in broken]
+    health = health_of(hosts.values(), next(iter(causes), None), now)
     gone = [hosts[number] for number in health.gone]
     if not gone and unit.waits and unit.asked:
         return None  # the hosts are on their way
-    cause = next(iter(health.gone.values()), health.failure) or _overdue(unit, now)
+    cause = health.cause or _overdue(unit, now)
     if cause is None:
         return None
-    broken = [pe for pe in pes if pe.host in health.gone or pe.state == "FAILED"]
     failed = broken[0] if broken and not gone else None
     place = gone[0] if gone else failed
     near = place or next((pe for pe in pes if pe.state != "COMPLETED"), None)
@@ -191,7 +191,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
         here=near is None or near.here,
         permanent=failed is not None and failed.permanent,
         due_at=max([_due(unit, cause.kind, failed, outside=outside), *map(_launch_due, gone)]),
-        restartable=all(pe.restartable for pe in broken),
+        restartable=all(pe.restartable for pe in pes if pe.host in health.gone or pe.state == "FAILED"),
         launches=max((host.launches for host in hosts.values()), default=0),
         gone=tuple((host.id, host.launched_at) for host in gone),
         used_up=_is_given_up(unit, cause.kind, now),
@@ -262,27 +262,17 @@ def _launch_due(host: HostStatus) -> float:
     return host.launched_at + LAUNCH_PAUSES.after(host.launches - 1) if host.launches > 1 else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class PeCondition(CatalogRow):
-    """The condition of one PE, from which the health of its unit is computed."""
+def health_of(hosts: Iterable[HostStatus], failed: FailureCause | None, now: float) -> Health:
+    """Return the health of a unit (B9).
 
-    application: str
-    unit: str
-    host: int
-    id: int
-    state: PeState
-    error: str | None
-    kind: str
-    outside: bool
-    final: bool
+    The cause of its failure is the first host that was launched and does not work, else its failed PE. A host that was
+    never launched causes no failure, but is among the hosts that do not work if it was not started in time. The unit is
+    `up` if each launched host runs.
 
-
-def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition | PeStatus], now: float) -> Health:
-    """Return the health of a unit with these hosts and PEs (B9).
-
-    The cause of its failure is the first host that was launched and does not work, else the first failed PE. A host
-    that was never launched causes no failure, but is among the hosts that do not work if it was not started in time.
-    The unit is `up` if each launched host runs.
+    Args:
+        hosts: the hosts of the unit.
+        failed: the failure of its first failed PE; None if no PE has failed.
+        now: unix seconds.
     """
     failure: FailureCause | None = None
     gone: dict[int, FailureCause] = {}
@@ -296,10 +286,7 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition | PeStatus]
             continue  # a host that was never launched finds everything rolled back when it comes
         failure = failure or gone.get(host.id)
         up = up and host.alive and host.state == "RUNNING" and reason is None
-    failed = next((pe for pe in pes if pe.state == "FAILED"), None)
-    if failure is None and failed is not None:
-        failure = FailureCause(explain_pe_failure(failed.id, failed.error), now, failed.kind, failed.outside)
-    return Health(failure, up, gone, ahead)
+    return Health(failure or failed, up, gone, ahead)
 
 
 def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:

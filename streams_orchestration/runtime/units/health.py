@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection
 
 from sqlalchemy import Connection, bindparam, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import HostRow
-from streams_orchestration.runtime.units.failures import PeCondition, health_of
+from streams_orchestration.runtime.units.failures import explain_pe_failure, health_of
+from streams_orchestration.runtime.units.region_events import FailureCause
 from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.unit_facts import Health
 
@@ -44,12 +46,16 @@ def read_healths(
     """
     these = {"applications": list(applications)}
     hosts = {(row.application, row.id): HostStatus.of(row, now) for row in HostRow.all(connection, _HOSTS, these)}
-    pes_of: dict[tuple[str, str], list[PeCondition]] = {}
+    hosts_of: dict[tuple[str, str], set[int]] = defaultdict(set)
+    failed: dict[tuple[str, str], FailureCause] = {}
     statement, named = (_PES, {}) if units is None else (_PES_OF_UNITS, {"units": list(units)})
-    for row in PeCondition.all(connection, statement, {**these, **named}):
-        pes_of.setdefault((row.application, row.unit), []).append(row)
+    for pe in connection.execute(statement, {**these, **named}):
+        of = (pe.application, pe.unit)
+        hosts_of[of].add(pe.host)
+        if pe.state == "FAILED" and not pe.final:
+            failed.setdefault(of, FailureCause(explain_pe_failure(pe.id, pe.error), now, pe.kind, pe.outside))
     health: dict[str, dict[str, Health]] = {application: {} for application in applications}
-    for (application, unit), pes in pes_of.items():
-        members = [hosts[application, host] for host in sorted({pe.host for pe in pes})]
-        health[application][unit] = health_of(members, [pe for pe in pes if not pe.final], now)
+    for (application, unit), numbers in hosts_of.items():
+        members = [hosts[application, host] for host in sorted(numbers)]
+        health[application][unit] = health_of(members, failed.get((application, unit)), now)
     return health

@@ -51,6 +51,11 @@ class Health:
     ahead: bool = False
     """True if a time of a host lies in the future, since the clock was set back."""
 
+    @property
+    def cause(self) -> FailureCause | None:
+        """The reason why a host, also one that was never launched, or a PE does not work; None if all do."""
+        return next(iter(self.gone.values()), self.failure)
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
