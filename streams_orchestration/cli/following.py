@@ -35,7 +35,7 @@ class ResetsExhaustedError(api.StreamsRuntimeError):
         super().__init__(
             f"{failure.application}: {failure.explanation}. "
             f"{failure.unit} is not reset: {failure.hopeless}. "
-            f"{'Fix the cause' if failure.lost is None else api.LOST_REMEDY}, "
+            f"{'Fix the cause' if failure.status.lost is None else api.LOST_REMEDY}, "
             "and run it again; it continues from its last commit."
         )
 
@@ -131,15 +131,16 @@ class Follower:
             raise ResetsExhaustedError(failure)
         now = self.clock()
         for failure in decisions.met:
-            known = self._reasons.get(failure.unit) == failure.reason
+            known = self._reasons.get(failure.unit) == failure.cause.reason
             waits = f". It is reset in {failure.due_at - now:.0f} s" if failure.due_at - now >= SAID_SECONDS else ""
             what = " as before" if known else f": {failure.explanation}"
             self.say(f"{failure.unit} failed{what}{waits}")
-            self._reasons[failure.unit] = failure.reason
+            self._reasons[failure.unit] = failure.cause.reason
 
     def _begin_reset(self, failure: api.UnitFailure) -> None:
         """Begin the reset that a failure needs, and say so."""
-        attempt = f"attempt {failure.attempts + 1}" + ("" if failure.outside else f" of {failure.max_attempts}")
+        attempt = f"attempt {failure.status.attempts + 1}"
+        attempt += "" if failure.cause.outside else f" of {failure.status.max_attempts}"
         self.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}) ...")
         self._beginning.append((failure.unit, self.reset(failure)))
         self._begun[failure.unit] = failure

@@ -53,7 +53,9 @@ def snapshot(
             | {"state": status.state_of_unit(unit), "broken": _broken(status, unit, failed)}
             for unit in status.units
         ],
-        "failures": [_chosen(each, "unit", "reason", "remedy", "hopeless", "due_at") for each in failed],
+        "failures": [
+            _chosen(each, "unit", "remedy", "hopeless", "due_at") | {"reason": each.cause.reason} for each in failed
+        ],
         "operators": {operator.name: _operator(operator) for operator in metrics.operators},
         "streams": [_stream(stream) for stream in metrics.streams],
         "sinks": [
@@ -115,7 +117,7 @@ def _broken(status: api.ApplicationStatus, unit: api.UnitStatus, failed: Sequenc
         since = unit.since
     else:
         since = max(unit.since, *(pe.committed_at or 0.0 for pe in status.pes if pe.id in unit.pes))
-    return {"since": since, "cause": failure.reason}
+    return {"since": since, "cause": failure.cause.reason}
 
 
 def _rounded(value: float | None) -> float | None:

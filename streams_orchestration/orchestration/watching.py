@@ -172,7 +172,7 @@ def _pe_facts(status: api.ApplicationStatus, pe: api.PeStatus) -> str:
 
 def _owed(status: api.ApplicationStatus, reset: api.ResetRequest) -> OwedRun:
     failure = reset.failure
-    return OwedRun(reset.key, failure.unit, failure.generation, status.life, failure.reason[:200])
+    return OwedRun(reset.key, failure.unit, failure.generation, status.life, failure.cause.reason[:200])
 
 
 def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...]) -> str:

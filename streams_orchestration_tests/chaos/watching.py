@@ -122,7 +122,7 @@ class Watch:
         for failure in find_failures(self.status, now):
             track = self.units.get(failure.unit, Track())
             if not track.failed or track.failed[-1][1] != failure.generation:
-                track.failed.append((now, failure.generation, failure.reason))
+                track.failed.append((now, failure.generation, failure.cause.reason))
 
     def _weigh(self) -> None:
         data = self.home.data(self.application)

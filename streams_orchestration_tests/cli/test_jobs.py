@@ -19,6 +19,8 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
+from streams_orchestration.runtime.units.region_events import FailureCause
+from streams_orchestration_tests.cli import made_up
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import running
 
@@ -28,7 +30,7 @@ TIMEOUT_SECONDS = 120.0
 
 
 def failure(unit: str) -> UnitFailure:
-    return UnitFailure("demo", unit, 1, 0, 5, "boom", Path("host-0.log"))
+    return UnitFailure("demo", made_up.unit(name=unit), FailureCause("boom"), Path("host-0.log"))
 
 
 @pytest.fixture

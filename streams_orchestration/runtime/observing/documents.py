@@ -7,7 +7,7 @@ from typing import Any
 
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.failures import find_failures
+from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
 
 
 def build_status_document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dict[str, Any]:
@@ -15,7 +15,7 @@ def build_status_document(status: ApplicationStatus, metrics: ApplicationMetrics
 
     The paths of logs are `Path` objects, so `json.dumps` needs `default=str`.
     """
-    failed = [asdict(failure) for failure in find_failures(status, now)]
+    failed = [_failure_fields(failure) for failure in find_failures(status, now)]
     described: dict[str, Any] = {**asdict(status), "failures": failed, "metrics": asdict(metrics)}
     for each, host in zip(described["hosts"], status.hosts, strict=True):
         each |= {"lost": host.lost, "state": host.shown_state}
@@ -33,3 +33,28 @@ def build_status_document(status: ApplicationStatus, metrics: ApplicationMetrics
         age = None if sink.delivered_at is None else max(now - sink.delivered_at, 0.0)
         each["delivery_age_seconds"] = age
     return described
+
+
+def _failure_fields(failure: UnitFailure) -> dict[str, Any]:
+    """Return a failure with the facts about its unit and its cause beside the others."""
+    unit, cause = failure.status, failure.cause
+    return {
+        "application": failure.application,
+        "unit": unit.name,
+        "generation": unit.generation,
+        "attempts": unit.attempts,
+        "max_attempts": unit.max_attempts,
+        "reason": cause.reason,
+        "log": failure.log,
+        "permanent": failure.permanent,
+        "due_at": failure.due_at,
+        "restartable": failure.restartable,
+        "launches": failure.launches,
+        "lost": unit.lost,
+        "gone": failure.gone,
+        "machine": failure.machine,
+        "here": failure.here,
+        "outside": cause.outside,
+        "used_up": failure.used_up,
+        "stays": unit.stays,
+    }

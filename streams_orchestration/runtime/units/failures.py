@@ -6,7 +6,7 @@ Its functions are pure.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from streams_orchestration.model.brief import plural
@@ -41,18 +41,15 @@ LAUNCH_PAUSES = Pauses(first=15.0, longest=3600.0, factor=6.0)
 
 @dataclass(frozen=True, slots=True)
 class UnitFailure:
-    """A unit that needs a reset. Unit, generation and the hosts that do not work (`gone`) identify the failure.
+    """A unit that needs a reset, with the cause, the log that shows it, and the facts that decide on the reset.
 
-    The fields are the keys of `failures` in the JSON document of the status (`build_status_document`), so the class
-    repeats fields of the unit and of its log. The properties put them in words.
+    Unit, generation and the hosts that do not work (`gone`) identify the failure.
     """
 
     application: str
-    unit: str
-    generation: int
-    attempts: int
-    max_attempts: int
-    reason: str
+    status: UnitStatus
+    """The status of the unit."""
+    cause: FailureCause
     log: Path
     permanent: bool = False
     """True if the same input would fail again, so that a reset does not help."""
@@ -61,26 +58,30 @@ class UnitFailure:
     restartable: bool = True
     launches: int = 0
     """The highest number, over its hosts, of launches in a row that did not come up."""
-    lost: str | None = None
-    """The reason why the unit cannot go back to its last cut; None if it can."""
     gone: tuple[tuple[int, float], ...] = ()
     """Hosts of the unit that do not work, each with the unix time of its launch."""
     machine: str | None = None
     """The name of the machine with the log, if an agent runs there; else None."""
     here: bool = True
     """True if the log is on this machine."""
-    outside: bool = False
-    """True if the cause is outside of the application; the resets are then limited by time, not by number."""
     used_up: bool = False
     """True if no attempt or no time is left for this cause."""
-    stays: str | None = None
-    """The reason why a host of the unit stays on a machine whose files it cannot use, with the remedy; None without."""
+
+    @property
+    def unit(self) -> str:
+        """The name of the unit."""
+        return self.status.name
+
+    @property
+    def generation(self) -> int:
+        """The generation in which the unit has failed."""
+        return self.status.generation
 
     @property
     def explanation(self) -> str:
         """The reason with the place of the log, without a full stop."""
         place = place_of_log(self.log, self.machine, here=self.here)
-        return f"{self.reason.rstrip('.')} (log: {place})"
+        return f"{self.cause.reason.rstrip('.')} (log: {place})"
 
     @property
     def exhausted(self) -> bool:
@@ -90,17 +91,18 @@ class UnitFailure:
     @property
     def hopeless(self) -> str | None:
         """The reason why the unit is not reset automatically; None if it may be."""
-        if self.lost is not None:
-            return self.lost
+        unit = self.status
+        if unit.lost is not None:
+            return unit.lost
         if self.permanent:
             return "a reset would meet the same error again"
         if not self.restartable:
             return "its operators are `restartable: false`"
-        if self.used_up and self.outside:
-            resets = plural(self.attempts, "reset")
+        if self.used_up and self.cause.outside:
+            resets = plural(unit.attempts, "reset")
             return f"its cause has lasted for longer than the restart limit allows, after {resets}"
         if self.used_up:
-            return f"{self.attempts} of {plural(self.max_attempts, 'reset')} in a row failed"
+            return f"{unit.attempts} of {plural(unit.max_attempts, 'reset')} in a row failed"
         if self.launches >= LAUNCHES:
             return f"its host failed to start {self.launches} times in a row"
         return None
@@ -117,15 +119,14 @@ class UnitFailure:
 
     def _remedy(self, unit: str) -> str:
         reset = f"streams reset {self.application}{unit}"
-        if self.lost is not None:
-            return (
-                f"It is not reset automatically: {self.lost}. {LOST_REMEDY}; once the file is restored, use `{reset}`."
-            )
-        stays = "" if self.stays is None else f"{self.stays}. "
+        lost, stays = self.status.lost, self.status.stays
+        if lost is not None:
+            return f"It is not reset automatically: {lost}. {LOST_REMEDY}; once the file is restored, use `{reset}`."
+        first = "" if stays is None else f"{stays}. "
         if self.hopeless is None:
-            return f"{stays}Dagster's daemon resets it, `streams run` while it follows, and so does `{reset}`."
+            return f"{first}Dagster's daemon resets it, `streams run` while it follows, and so does `{reset}`."
         force = " --force" if self.used_up else ""
-        return f"{stays}It is not reset automatically: {self.hopeless}. Fix the cause, then use `{reset}{force}`."
+        return f"{first}It is not reset automatically: {self.hopeless}. Fix the cause, then use `{reset}{force}`."
 
 
 class FailedAgainError(HostLaunchError):
@@ -182,31 +183,33 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     failed = broken[0] if broken and not gone else None
     place = gone[0] if gone else failed
     near = place or next((pe for pe in pes if pe.state != "COMPLETED"), None)
-    outside = cause.outside if unit.state != LIMIT else unit.give_up_at is not None
+    if unit.state == LIMIT:
+        cause = replace(cause, outside=unit.give_up_at is not None)
     return UnitFailure(
-        application=status.application, unit=unit.name, generation=unit.generation, attempts=unit.attempts,
-        max_attempts=unit.max_attempts, reason=cause.reason, lost=unit.lost, stays=unit.stays, outside=outside,
+        application=status.application,
+        status=unit,
+        cause=cause,
         log=status.logs if near is None else near.log if place is not None else near.log.parent,
         machine=None if near is None else near.machine,
         here=near is None or near.here,
         permanent=failed is not None and failed.permanent,
-        due_at=max([_due(unit, cause.kind, failed, outside=outside), *map(_launch_due, gone)]),
+        due_at=max([_due(unit, cause, failed), *map(_launch_due, gone)]),
         restartable=all(pe.restartable for pe in pes if pe.host in health.gone or pe.state == "FAILED"),
         launches=max((host.launches for host in hosts.values()), default=0),
         gone=tuple((host.id, host.launched_at) for host in gone),
         used_up=_is_given_up(unit, cause.kind, now),
-    )  # fmt: skip
+    )
 
 
 def _overdue(unit: UnitStatus, now: float) -> FailureCause | None:
     """Return why a unit needs a reset although its hosts and PEs work; None if it needs none."""
     if unit.waits or unit.state == LIMIT:
-        lasting = unit.give_up_at is not None
-        return FailureCause(unit.cause or "it waits for a reset", unit.since, unit.kind, outside=lasting)
+        outside = unit.give_up_at is not None
+        return FailureCause(unit.cause or "it waits for a reset", unit.since, unit.kind, outside)
     if not is_late(unit, now):
         return None
-    cause = explain_timeout(unit.timer, unit.current_epoch, unit.drain_timeout, unit.reset_timeout)
-    return FailureCause(cause, unit.since, TIMEOUT)
+    reason = explain_timeout(unit.timer, unit.current_epoch, unit.drain_timeout, unit.reset_timeout)
+    return FailureCause(reason, unit.since, TIMEOUT)
 
 
 def is_late(unit: UnitStatus | UnitRow, now: float) -> bool:
@@ -227,18 +230,18 @@ def _is_given_up(unit: UnitStatus, kind: str, now: float) -> bool:
     return is_used_up(unit.attempts, unit.max_attempts, unit.give_up_at, now)
 
 
-def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool) -> float:
+def _due(unit: UnitStatus, cause: FailureCause, failed: PeStatus | None) -> float:
     """Return when a unit is due for a reset, in unix seconds; 0.0 without an outage.
 
     The pause since the detection grows with the earlier resets for the same kind of cause. Unless the cause is
-    `outside` of the application, the pause grows also with recent failures of the same code. A PE in no region that
+    outside of the application, the pause grows also with recent failures of the same code. A PE in no region that
     fails within `STEADY_SECONDS` after its last reset counts as failing by the same code again.
     """
     if unit.outage is None:
         return 0.0
     detected = unit.outage["detected"]
-    tried = unit.tried(kind)
-    if outside:
+    tried = unit.tried(cause.kind)
+    if cause.outside:
         return detected + BACK_OFF._replace(longest=unit.restart_pause).after(tried)
     times = failed.failed_times if failed is not None else 0
     if unit.region is None and unit.restarts and detected - (unit.reset_times.at or 0.0) <= STEADY_SECONDS:

@@ -139,7 +139,7 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
     killed(first)
     status = read_status(home, "app")
     (failure,) = find_failures(status, status.hosts[0].launched_at + 1)
-    assert f"host 0 (pid {first}) is gone" in failure.reason
+    assert f"host 0 (pid {first}) is gone" in failure.cause.reason
     reset_unit(home, "app", failure.unit, generation=failure.generation)
     after = read_status(home, "app")
     assert [host.pid for host in after.hosts] == [launcher.pid(0), second]
@@ -191,7 +191,7 @@ def test_a_host_that_a_new_plan_has_entered_and_nobody_has_started_is_seen_by_wh
         connection.execute(update(tables.host).values(**new))
     assert next(watch_applications(home, 0.0))["app"].suspected == ("region-0",)
     (failure,) = find_failures(read_status(home, "app"), time.time())
-    assert "was not started" in failure.reason
+    assert "was not started" in failure.cause.reason
     advance_units(Catalog(home), "app")
     assert read_status(home, "app").units[0].state != "UNHEALTHY", "what runs goes on"
 

@@ -116,7 +116,7 @@ def test_a_host_that_no_better_machine_takes_stays_and_says_so(
     stays = f"Host 0 stays on north, whose files it cannot use: {why}. {remedy}"
     assert events(place) == [("host stays", stays)], "the same decision is recorded once"
     assert failure.remedy.startswith(f"{stays}. ")
-    assert "/data/app/streams/pe-1" in failure.reason
+    assert "/data/app/streams/pe-1" in failure.cause.reason
 
 
 def test_a_host_that_failed_on_every_machine_returns_to_the_one_where_that_was_rarest(place: Place):

@@ -80,7 +80,7 @@ def test_nothing_has_failed(case: str):
 def test_a_failure_is_named_with_its_reason_and_log(case: str):
     judged, reason, log = FAILED[case]
     (failure,) = find_failures(judged, NOW)
-    assert (failure.reason, failure.log) == (reason, Path(log))
+    assert (failure.cause.reason, failure.log) == (reason, Path(log))
     assert (failure.application, failure.unit, failure.generation) == ("app", "region-0", 3)
     assert not failure.exhausted
 
@@ -121,7 +121,7 @@ def test_the_dead_host_that_a_report_names_is_the_cause_that_its_unit_records():
     (failure,) = find_failures(judged, NOW)
     recorded = health_of(judged.hosts, None, NOW).failure
     assert recorded is not None
-    assert failure.reason == recorded.reason == "host 0 (pid 4711) is gone"
+    assert failure.cause.reason == recorded.reason == "host 0 (pid 4711) is gone"
     assert [number for number, _ in failure.gone] == [0, 1]
 
 

@@ -50,7 +50,7 @@ def test_a_host_that_a_redeploy_has_entered_and_no_process_has_started_has_faile
     new = host(id=1, pid=None, alive=False, state="STOPPED", launched_at=NOW - waited, heartbeat_at=None)
     healing = decide_resets(application(hosts=(host(id=0), new)), NOW, {})
     assert [request.failure.unit for request in healing.resets] == ["pe-2"] * failed
-    assert [failure.reason for failure in healing.met] == ["the new host 1 was not started in 16 s"] * failed
+    assert [failure.cause.reason for failure in healing.met] == ["the new host 1 was not started in 16 s"] * failed
 
 
 def test_a_host_that_was_deployed_and_not_started_yet_is_waited_for():

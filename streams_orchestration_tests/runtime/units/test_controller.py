@@ -147,7 +147,7 @@ def test_a_failure_that_went_by_is_reset_all_the_same(running: Running):
     running.set(tables.host, heartbeat_at=time.time())
     failure = running.failure
     assert failure is not None
-    assert "gave no heartbeat for" in failure.reason
+    assert "gave no heartbeat for" in failure.cause.reason
     running.watch()
     assert running.unit.generation == 2
     running.finish()
@@ -186,10 +186,10 @@ def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):
     assert running.unit.state == "DRAINING", "beginning the reset is for somebody who takes it up"
     failure = running.failure
     assert failure is not None
-    assert "drainTimeout of 180 s" in failure.reason
+    assert "drainTimeout of 180 s" in failure.cause.reason
     reset_unit(running.home, running.name, "region-0", generation=failure.generation)
     assert (running.unit.state, running.unit.attempts) == ("RESETTING", 1)
-    assert running.unit.cause == failure.reason, "a report and the catalog give one cause"
+    assert running.unit.cause == failure.cause.reason, "a report and the catalog give one cause"
     running.finish()
 
 
@@ -213,7 +213,7 @@ def test_a_reset_that_is_not_answered_has_the_hosts_killed(running: Running):
     running.expire()
     failure = running.failure
     assert failure is not None
-    assert "resetTimeout of 180 s" in failure.reason
+    assert "resetTimeout of 180 s" in failure.cause.reason
     reset_unit(running.home, running.name, "region-0", generation=failure.generation)
     assert not pids & running.hosts.alive_pids, "it cannot end by itself"
     assert (running.unit.state, running.unit.attempts) == ("UNHEALTHY", 1)

@@ -198,7 +198,7 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     host.reconcile()
     advance_units(host.catalog, "app")
     (reported,) = find_failures(read_units(Catalog(home), "app"), NOW)
-    assert reported.reason == f"PE 0 failed: {failure}"
+    assert reported.cause.reason == f"PE 0 failed: {failure}"
     reset_unit(home, "app", "region-0", launcher=FakeHosts())
     (unit,) = read_units(Catalog(home), "app").units
     assert (unit.attempts, unit.max_attempts) == (1, 6 if outside else 5)
