@@ -24,7 +24,7 @@ from streams_orchestration.orchestration.reset_ops import ResetUnit
 from streams_orchestration.orchestration.reset_runs import failure_tags, run_under_way
 from streams_orchestration.orchestration.resource import streams_in
 from streams_orchestration.orchestration.run_events import Event
-from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, applications_to_check, decide_actions
+from streams_orchestration.orchestration.watching import Cursor, Memory, applications_to_check, decide_actions
 from streams_orchestration.runtime import api
 
 SENSOR: Final = "failed_units"
@@ -217,7 +217,7 @@ class _Tick:
             status, decisions = api.supervise(
                 lambda: api.advance_and_read_status(self.catalog, application), before.known, begin
             )
-            self.memories[application] = before.with_resets(status, decisions)
+            self.memories[application] = before.with_resets(decisions)
             if late:
                 self.late |= bool(decisions.resets)
             else:
@@ -287,7 +287,7 @@ class _Tick:
         remarks: list[str] = [self.away] if self.away else []
         remarks += [f"{application} cannot be checked: {error}" for application, error in self.unreadable.items()]
         for application, memory in self.memories.items():
-            waiting: dict[str, OwedRun] = {}
+            waiting: dict[str, api.KnownFailure] = {}
             for unit, owed in memory.owed.items():
                 if self.late:
                     waiting[unit] = owed
@@ -295,7 +295,7 @@ class _Tick:
                     continue
                 run = run_under_way(self.context.instance, application, unit)
                 if run is None:
-                    requests.append(_request(application, jobs.get(application) or str(others), owed))
+                    requests.append(_request(application, jobs.get(application) or str(others), unit, owed))
                 else:
                     waiting[unit] = owed
                     remarks.append(f"{application}: {unit} is being reset by run {run}")
@@ -312,12 +312,12 @@ class _Tick:
         )
 
 
-def _request(application: str, job: str, owed: OwedRun) -> dg.RunRequest:
-    reset = ResetUnit(unit=owed.unit, generation=owed.generation, life=owed.life)
+def _request(application: str, job: str, unit: str, owed: api.KnownFailure) -> dg.RunRequest:
+    reset = ResetUnit(unit=unit, generation=owed.generation, life=owed.life)
     return dg.RunRequest(
-        run_key=owed.key,
+        run_key=f"{application}:{unit}:{owed.key}",
         job_name=job,
         run_config=dg.RunConfig(ops={"claim": reset}),
-        tags=failure_tags(application, owed.unit, owed.generation, owed.life)
+        tags=failure_tags(application, unit, owed.generation, owed.life)
         | {APPLICATION_TAG: application, "streams/reason": owed.reason},
     )

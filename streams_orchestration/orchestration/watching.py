@@ -25,25 +25,16 @@ SLOW_INTERVAL, SETTLED_SECONDS = 600.0, 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class OwedRun:
-    """A run of the reset job to request as soon as no other reset run of its unit is queued or under way."""
-
-    key: str
-    unit: str
-    generation: int
-    life: str
-    """The life of the application in which the unit failed."""
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Memory:
     """The results of the last look at an application that the next look needs. Times are unix seconds."""
 
     known: dict[str, api.KnownFailure] = field(default_factory=dict[str, api.KnownFailure])
     """Unit -> the failure that was last seen."""
-    owed: dict[str, OwedRun] = field(default_factory=dict[str, OwedRun])
-    """Unit -> the run that is still to be requested for its last reset."""
+    owed: dict[str, api.KnownFailure] = field(default_factory=dict[str, api.KnownFailure])
+    """Unit -> the failure for whose last reset a run is still to be requested.
+
+    It is requested as soon as no other run that resets the unit is queued or under way.
+    """
     mark: str = ""
     """The mark of the application's summary at the last look; a summary with another mark is news."""
     looked_at: float = 0.0
@@ -65,9 +56,9 @@ class Memory:
     late_at: float = 0.0
     """The unix time at which the next cut becomes late unless it completes; 0 if none can."""
 
-    def with_resets(self, status: api.ApplicationStatus, decisions: api.ResetDecisions) -> Memory:
+    def with_resets(self, decisions: api.ResetDecisions) -> Memory:
         """Return the memory with the failures that a look has seen, and the runs that its resets owe."""
-        owed = {reset.failure.unit: _owed(status, reset) for reset in decisions.resets}
+        owed = {failure.unit: decisions.known[failure.unit] for failure in decisions.resets}
         return replace(self, known=decisions.known, owed=self.owed | owed)
 
     def has_news(self, summary: api.StatusSummary, now: float) -> bool:
@@ -170,11 +161,6 @@ def _pe_facts(status: api.ApplicationStatus, pe: api.PeStatus) -> str:
     return f"{status.state_of(pe)} {pe.generation} {pe.rows_in} {pe.rows_out}"
 
 
-def _owed(status: api.ApplicationStatus, reset: api.ResetRequest) -> OwedRun:
-    failure = reset.failure
-    return OwedRun(reset.key, failure.unit, failure.generation, status.life, failure.cause.reason[:200])
-
-
 def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...]) -> str:
     """Return the reason why no reset is due, cut if it is long.
 
@@ -230,9 +216,8 @@ class Cursor:
 
 
 def _memory(fields: dict[str, Any]) -> Memory:
-    known = {unit: _known(each) for unit, each in fields["known"].items()}
-    owed = {unit: OwedRun(**each) for unit, each in fields["owed"].items()}
-    values: dict[str, Any] = fields | {"known": known, "owed": owed}
+    failures = {key: {unit: _known(each) for unit, each in fields[key].items()} for key in ("known", "owed")}
+    values: dict[str, Any] = fields | failures
     return Memory(**values)
 
 

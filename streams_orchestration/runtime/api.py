@@ -168,7 +168,6 @@ if TYPE_CHECKING:
         SENSOR_GRACE_SECONDS,
         KnownFailure,
         ResetDecisions,
-        ResetRequest,
     )
     from streams_orchestration.runtime.units.status import LOST, UNHEALTHY, PeStatus
     from streams_orchestration.runtime.units.unit_status import (

@@ -103,7 +103,7 @@ def test_a_failure_is_reset_in_the_tick_and_one_run_sees_to_the_rest(daemon: Dae
     runtime.status = failed(running())
     (request,) = daemon.tick().run_requests
     assert ("reset_unit", "demo", "region-0", 1, False) in runtime.calls
-    assert request.run_key == "demo:first:region-0:1:0"
+    assert request.run_key == "demo:region-0:first:1:1"
     assert (request.job_name, request.tags["streams/region"]) == ("demo__reset", "demo/region-0")
     assert not daemon.tick().run_requests
     runtime.status = running(units=(replace(running().units[0], generation=2),))

@@ -16,7 +16,8 @@ from streams_orchestration.orchestration.watching import (
 )
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.observing.status_summaries import StatusSummary
-from streams_orchestration.runtime.units.reset_decisions import RETRIES, ResetRequest, decide_resets
+from streams_orchestration.runtime.units.failures import UnitFailure
+from streams_orchestration.runtime.units.reset_decisions import RETRIES, decide_resets
 from streams_orchestration_tests.orchestration.statuses import NOW, actions_after, failed, running
 
 
@@ -25,7 +26,7 @@ def kept(memory: Memory) -> Memory:
     return Cursor.load(Cursor({"demo": memory}).dump()).applications["demo"]
 
 
-def resets(status: ApplicationStatus, now: float, memory: Memory) -> tuple[ResetRequest, ...]:
+def resets(status: ApplicationStatus, now: float, memory: Memory) -> tuple[UnitFailure, ...]:
     """Return the resets that a look of the sensor begins."""
     return decide_resets(status, now, memory.known).resets
 
@@ -108,7 +109,7 @@ def test_a_change_of_state_is_reported_at_once():
 
 def test_a_failure_is_answered_by_one_reset():
     status = failed(running())
-    assert [reset.failure.unit for reset in resets(status, NOW, Memory())] == ["region-0"]
+    assert [failure.unit for failure in resets(status, NOW, Memory())] == ["region-0"]
     first = actions_after(status, NOW, Memory())
     assert [*first.memory.owed] == ["region-0"]
     assert not resets(status, NOW + 5, first.memory)
@@ -133,8 +134,9 @@ def test_a_reset_without_effect_is_requested_again_ever_more_slowly():
         now = NOW + second
         host = replace(status.hosts[0], heartbeat_at=now)
         failing = failed(replace(status, hosts=(host,)))
-        asked += [(second, reset.key) for reset in resets(failing, now, memory)]
+        answered = resets(failing, now, memory)
         memory = kept(actions_after(failing, now, memory).memory)
+        asked += [(second, memory.owed[failure.unit].key) for failure in answered]
     assert [second for second, _ in asked] == [0, RETRIES.first, 3 * RETRIES.first]
     assert len({key for _, key in asked}) == 3
 

@@ -55,8 +55,8 @@ def supervise(
     """
     status = look()
     decisions = decide_resets(status, now(), known, patience=patience)
-    for request in decisions.resets:
-        begin(request.failure)
+    for failure in decisions.resets:
+        begin(failure)
     return status, decisions
 
 

@@ -14,6 +14,8 @@ from streams_orchestration.runtime.units.status import UnitsStatus
 
 RETRIES = Pauses(first=30.0, longest=600.0)
 """Pauses after which a reset that changed nothing is requested again."""
+REASON_LENGTH = 200
+"""The most characters of the reason of a known failure."""
 SENSOR_GRACE_SECONDS = 0.5
 """Seconds for which a command or op leaves a failed unit to Dagster's sensor before it resets the unit itself."""
 
@@ -29,6 +31,8 @@ class KnownFailure:
     """Hosts of the unit that did not work, each with the unix time of its launch."""
     met_at: float
     """The time of the look that first saw this failure; set again when further hosts have failed."""
+    reason: str
+    """The reason of the failure at that look, cut if it is long."""
     number: int = 0
     """The number of resets requested in this generation."""
     tries: int = 0
@@ -36,14 +40,10 @@ class KnownFailure:
     asked_at: float = 0.0
     """The time of the last request in unix seconds."""
 
-
-@dataclass(frozen=True, slots=True)
-class ResetRequest:
-    """A reset to request."""
-
-    key: str
-    """The key of life, failure and attempt, by which a second process sees that the failure was answered."""
-    failure: UnitFailure
+    @property
+    def key(self) -> str:
+        """The key of the last requested reset of the unit, by which a second process sees that it was requested."""
+        return f"{self.life}:{self.generation}:{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,11 @@ class ResetDecisions:
 
     met: tuple[UnitFailure, ...]
     """Failures that did not exist at the last look."""
-    resets: tuple[ResetRequest, ...]
-    """The resets to request. Resets of units with all hosts present come first, since they begin at once."""
+    resets: tuple[UnitFailure, ...]
+    """The failures whose resets are to be requested.
+
+    Those of units with all hosts present come first, since their resets begin at once.
+    """
     exhausted: tuple[UnitFailure, ...]
     """Failures of units that are no longer reset."""
     known: dict[str, KnownFailure]
@@ -77,25 +80,28 @@ def decide_resets(
     """
     kept = dict(known)
     met: list[UnitFailure] = []
-    resets: list[ResetRequest] = []
+    resets: list[UnitFailure] = []
     exhausted: list[UnitFailure] = []
     for failure in find_failures(status, now):
         last = kept.get(failure.unit)
         if last is None or (last.life, last.generation) != (status.life, failure.generation):
-            last = KnownFailure(status.life, failure.generation, failure.gone, now)
+            last = KnownFailure(status.life, failure.generation, failure.gone, now, _reason(failure))
             met.append(failure)
         elif not set(failure.gone) <= set(last.gone):
-            last = replace(last, gone=failure.gone, met_at=now, tries=0)
+            last = replace(last, gone=failure.gone, met_at=now, reason=_reason(failure), tries=0)
             met.append(failure)
         kept[failure.unit] = last
         if failure.exhausted:
             exhausted.append(failure)
         elif now >= max(_due(last, patience), failure.due_at):
             kept[failure.unit] = replace(last, number=last.number + 1, tries=last.tries + 1, asked_at=now)
-            key = f"{status.application}:{status.life}:{failure.unit}:{failure.generation}:{last.number}"
-            resets.append(ResetRequest(key, failure))
-    resets.sort(key=lambda request: bool(request.failure.gone))
+            resets.append(failure)
+    resets.sort(key=lambda failure: bool(failure.gone))
     return ResetDecisions(tuple(met), tuple(resets), tuple(exhausted), kept)
+
+
+def _reason(failure: UnitFailure) -> str:
+    return failure.cause.reason[:REASON_LENGTH]
 
 
 def _due(last: KnownFailure, patience: float) -> float:

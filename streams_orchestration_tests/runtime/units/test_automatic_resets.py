@@ -49,7 +49,7 @@ def application(**changes: Any) -> ApplicationStatus:
 def test_a_host_that_a_redeploy_has_entered_and_no_process_has_started_has_failed(waited: float, failed: bool):
     new = host(id=1, pid=None, alive=False, state="STOPPED", launched_at=NOW - waited, heartbeat_at=None)
     healing = decide_resets(application(hosts=(host(id=0), new)), NOW, {})
-    assert [request.failure.unit for request in healing.resets] == ["pe-2"] * failed
+    assert [failure.unit for failure in healing.resets] == ["pe-2"] * failed
     assert [failure.cause.reason for failure in healing.met] == ["the new host 1 was not started in 16 s"] * failed
 
 
@@ -81,7 +81,7 @@ def asked(
     current: ApplicationStatus, now: float, known: dict[str, KnownFailure]
 ) -> tuple[list[str], dict[str, KnownFailure]]:
     healing = decide_resets(current, now, known)
-    return [request.failure.unit for request in healing.resets], healing.known
+    return [failure.unit for failure in healing.resets], healing.known
 
 
 def test_units_that_fail_together_are_reset_together():
@@ -119,7 +119,7 @@ def test_a_host_that_dies_while_it_comes_up_is_started_again_at_once():
     again = host_with(waiting, 1, launched_at=NOW + 1, launches=1)
     healing = decide_resets(again, NOW + 2, known)
     assert [failure.unit for failure in healing.met] == ["pe-2"]
-    assert [request.failure.unit for request in healing.resets] == ["pe-2"]
+    assert [failure.unit for failure in healing.resets] == ["pe-2"]
     assert decide_resets(again, NOW + 3, healing.known).resets == (), "it was answered"
 
 
@@ -162,7 +162,7 @@ def test_a_failure_that_a_reset_has_not_changed_is_answered_again_after_a_time_t
 def test_an_exhausted_unit_does_not_keep_others_from_their_reset():
     healing = decide_resets(failing(unit_with(application(), "region-0", attempts=5), 0, 1), NOW, {})
     assert [failure.unit for failure in healing.exhausted] == ["region-0"]
-    assert [request.failure.unit for request in healing.resets] == ["region-1"]
+    assert [failure.unit for failure in healing.resets] == ["region-1"]
 
 
 @pytest.mark.parametrize(("later", "wanted"), [(0.4, []), (0.5, ["region-0"])])
@@ -171,7 +171,7 @@ def test_others_are_given_time_to_answer_first(later: float, wanted: list[str]):
     first = decide_resets(current, NOW, {}, patience=0.5)
     assert first.resets == ()
     second = decide_resets(current, NOW + later, first.known, patience=0.5)
-    assert [request.failure.unit for request in second.resets] == wanted
+    assert [failure.unit for failure in second.resets] == wanted
     assert second.met == ()
 
 
@@ -179,9 +179,9 @@ def heal(local: LocalApplication, known: dict[str, KnownFailure]) -> tuple[set[s
     """Reset the failed units as a healer does; return them, and the state known afterwards."""
     advance_units(local.catalog, local.name)
     healing = decide_resets(read_status(local.home, local.name), time.time(), known)
-    for failure in (request.failure for request in healing.resets):
+    for failure in healing.resets:
         reset_unit(local.home, local.name, failure.unit, generation=failure.generation)
-    return {request.failure.unit for request in healing.resets}, healing.known
+    return {failure.unit for failure in healing.resets}, healing.known
 
 
 def test_all_units_of_a_host_come_back_together_though_it_dies_again_in_their_reset(tmp_path: Path, hosts: FakeHosts):
@@ -246,9 +246,9 @@ def test_units_are_judged_apart_and_no_key_comes_twice(changes: list[tuple[str, 
         current = replace(current, hosts=tuple(replace(each, heartbeat_at=now) for each in current.hosts))
         healing = decide_resets(current, now, known)
         known = healing.known
-        keys += [request.key for request in healing.resets]
+        keys += [f"{failure.unit} {known[failure.unit].key}" for failure in healing.resets]
         for each in current.units:
             single = decide_resets(replace(current, units=(each,)), now, alone[each.name])
             alone[each.name] = single.known
-            assert single.resets == tuple(r for r in healing.resets if r.failure.unit == each.name)
+            assert single.resets == tuple(r for r in healing.resets if r.unit == each.name)
     assert len(set(keys)) == len(keys)
