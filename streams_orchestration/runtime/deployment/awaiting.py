@@ -11,7 +11,12 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, WaitingForMachineError
-from streams_orchestration.runtime.units.failures import FailedAgainError, explain_pe_failure, find_failures
+from streams_orchestration.runtime.units.failures import (
+    FailedAgainError,
+    explain_host_failure,
+    explain_pe_failure,
+    find_failures,
+)
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration.runtime.units.watch import advance_units
@@ -57,8 +62,8 @@ def await_running_pes(catalog: Catalog, application: str, timeout: float) -> Uni
             message = f"{application} was stopped; run or deploy it again to continue"
             raise HostLaunchError(message)
         advance_units(catalog, application)
-        _require_working(status)
         now = clock.now()
+        _require_working(status, now)
         failures_now = {failure.unit: failure for failure in find_failures(status, now)}
         for name in failing.keys() - failures_now.keys():
             failing.pop(name)
@@ -90,16 +95,17 @@ def has_taken_all(catalog: Catalog, application: str) -> bool:
         return connection.scalar(select(a.c.taken_at).where(a.c.name == application)) is not None
 
 
-def _require_working(status: UnitsStatus) -> None:
-    """Raise HostLaunchError if a host or a PE of a starting application has failed, or a host waits for a machine.
+def _require_working(status: UnitsStatus, now: float) -> None:
+    """Raise HostLaunchError if a host or a PE of a starting application does not work, or a host waits for a machine.
 
-    A failed PE passes if the reset of its unit was taken up.
+    The question is whether the start has failed. `find_failures` answers another one: whether a unit needs a reset. So
+    a host or a PE that does not work is an error here at once, and the message names it with its log instead of its
+    unit. A failed PE passes if the reset of its unit was taken up.
     """
     require_machines(status)
     for host in status.hosts:
-        if host.state == "FAILED" or (not host.alive and host.state in ("STARTING", "RUNNING")):
-            reason = host.error or f"its process is gone ({host.process})"
-            message = f"host {host.id} of {status.application} failed: {reason} (log: {host.log_place})"
+        if (reason := explain_host_failure(host, now)) is not None:
+            message = f"{status.application}: {reason} (log: {host.log_place})"
             raise HostLaunchError(message)
     taken_up = {unit.name for unit in status.units if unit.asked}
     for pe in status.pes:

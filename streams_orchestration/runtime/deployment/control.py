@@ -9,7 +9,7 @@ from streams_orchestration.runtime.catalog.application_transitions import stop_a
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.host_transitions import stop_hosts
 from streams_orchestration.runtime.catalog.pe_transitions import stop_pes
-from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
+from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.catalog.unit_transitions import stop_units
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.awaiting import await_status
@@ -22,12 +22,11 @@ from streams_orchestration.runtime.lineage.failure_report import report_lineage_
 from streams_orchestration.runtime.processes.processes import is_here, kill
 from streams_orchestration.runtime.sinks.completing import remove_empty
 from streams_orchestration.runtime.units.controller import advance_unit, mark_taken_up
-from streams_orchestration.runtime.units.failures import find_failures, kind_of_host
-from streams_orchestration.runtime.units.reading import read_units
-from streams_orchestration.runtime.units.region_events import FailureCause
+from streams_orchestration.runtime.units.failures import find_failures
+from streams_orchestration.runtime.units.health import read_health
+from streams_orchestration.runtime.units.reading import application_row, read_units
 from streams_orchestration.runtime.units.region_machine import WORKING
-from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
-from streams_orchestration.runtime.units.unit_facts import Health
+from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration.runtime.units.watch import advance_units
 
 STOP_SECONDS = 30.0
@@ -42,7 +41,9 @@ def launch_hosts(
     launcher: HostLauncher | None = None,
     recover: bool = True,
 ) -> tuple[str, ...]:
-    """Update the units, start every missing host of an application that is wanted to run, and kill orphans.
+    """Start every missing host of an application that is wanted to run, and kill orphans.
+
+    The units of dead hosts are marked as failed first.
 
     Concurrent callers start each host once. Orphans of dead hosts can no longer commit; they are killed while the new
     hosts come up, also if no host is to be started. The processes of the hosts that this call replaces are among them,
@@ -53,7 +54,7 @@ def launch_hosts(
         application: name of the application.
         asked_at: the time at which the command was entered, in unix seconds; the start-up time counts from there.
         launcher: starts the hosts; None for processes on this machine.
-        recover: also take up the resets that units need, and mark the units of dead hosts as failed.
+        recover: also update all units, and take up the resets that they need.
 
     Returns:
         The hosts in words. `host 0, pid 4711` was started here; an agent starts `host 0 on north`; `host 0 waits: ...`
@@ -69,19 +70,20 @@ def launch_hosts(
     """
     require_lasting_hosts(catalog, application)
     asked_at = None if asked_at is None else clock.shared(asked_at)
-    advance_units(catalog, application)
-    status = read_units(catalog, application)
-    failed = find_failures(status, clock.now()) if recover else ()
-    mendable = [failure.unit for failure in failed if not failure.exhausted]
-    a = tables.application
+    mendable: list[str] = []
+    if recover:
+        advance_units(catalog, application)
+        failed = find_failures(read_units(catalog, application), clock.now())
+        mendable += [failure.unit for failure in failed if not failure.exhausted]
     chosen = Chosen()
     unknown: CommitUnknownError | None = None
     try:
         with catalog.write() as connection:
-            row = ApplicationRow.one(connection, select(a).where(a.c.name == application))
+            row = application_row(connection, catalog.home, application)
             wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
+            lost = _fail_lost_units(connection, application) if wanted else []
             if wanted and recover:
-                mark_taken_up(connection, application, [*mendable, *_fail_lost_units(connection, application)])
+                mark_taken_up(connection, application, [*mendable, *lost])
             chosen = choose_missing(connection, catalog.home, row, asked_at) if wanted else Chosen()
     except CommitUnknownError as error:
         unknown = error  # the claims may be written, and then no other process starts their hosts
@@ -95,25 +97,19 @@ def launch_hosts(
 def _fail_lost_units(connection: Connection, application: str) -> list[str]:
     """Mark the units of dead hosts as failed, so that they refuse commits of these hosts; return the units.
 
+    The health of the units is read again in this transaction, since a host may have died after the last look, and its
+    replacement would hide that.
+
     Raises:
         StreamsRuntimeError: a unit no longer exists.
         InvariantError: its epoch breaks a rule of the protocol.
     """
-    h, p, u = tables.host, tables.pe, tables.unit
-    lost: list[str] = []
-    hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.pid.is_not(None)))
-    now = clock.now()
-    for host in hosts:
-        status = HostStatus.of(host, now)
-        if status.alive:
-            continue
-        members = select(p.c.unit).where(p.c.application == application, p.c.host == host.id, ~p.c.final)
-        working = (u.c.application == application, u.c.name.in_(members), u.c.state.in_(WORKING))
-        reason = f"host {host.id} ({status.process}) is gone"
-        failure = FailureCause(reason, status.heard_at, kind_of_host(status))
-        for name in connection.scalars(select(u.c.name).where(*working)).all():
-            advance_unit(connection, application, name, clock.now(), Health(failure, up=False))
-            lost.append(name)
+    u, now = tables.unit, clock.now()
+    healths = read_health(connection, application, now, None)
+    working = select(u.c.name).where(u.c.application == application, u.c.state.in_(WORKING))
+    lost = [name for name in connection.scalars(working) if healths[name].failure in healths[name].gone.values()]
+    for name in lost:
+        advance_unit(connection, application, name, now, healths[name])
     return lost
 
 

@@ -249,7 +249,7 @@ def _due(unit: UnitStatus, cause: FailureCause, failed: PeStatus | None) -> floa
     return detected + max(BACK_OFF.after(times - 1), RESET_PAUSES.after(tried))
 
 
-def kind_of_host(host: HostStatus) -> str:
+def _kind_of_host(host: HostStatus) -> str:
     """Return the kind of the cause that a host does not work.
 
     For a host that has ended since it could not use a file, the kind names the host and its machine; otherwise it
@@ -284,7 +284,7 @@ def health_of(hosts: Iterable[HostStatus], failed: FailureCause | None, now: flo
         ahead = ahead or host.heard_at > now + AHEAD_SECONDS
         reason = explain_host_failure(host, now)
         if reason is not None:
-            gone[host.id] = FailureCause(reason, host.heard_at, kind_of_host(host))
+            gone[host.id] = FailureCause(reason, host.heard_at, _kind_of_host(host))
         if host.pid is None and host.state not in ("STARTING", "WAITING"):
             continue  # a host that was never launched finds everything rolled back when it comes
         failure = failure or gone.get(host.id)

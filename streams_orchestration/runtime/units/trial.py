@@ -25,6 +25,7 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.units.failures import explain_host_failure, explain_pe_failure
+from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.previous_plan import restore_plan
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.status import HostStatus
@@ -208,7 +209,7 @@ def judge_trial(connection: Connection, trial: TrialRow) -> TrialVerdict:
         return TrialVerdict("PASSED")
     if now < trial.until:
         return TrialVerdict("OPEN")
-    reason = _reason(tried, unproved[0], now)
+    reason = _reason(connection, tried, unproved[0], now)
     return TrialVerdict("REVERTED", f"{unproved[0].name} has completed no epoch within {trial.within:g} s{reason}")
 
 
@@ -237,6 +238,8 @@ def _failed(tried: _Tried, now: float) -> str:
     """Return a failure that ends a trial at once, in words; empty if there is none.
 
     It is a failure of an operator, a permanent error, a host that does not come up, or a unit without attempts left.
+    The question is whether the new plan may be the cause. `find_failures` answers another one: whether a unit needs a
+    reset. A host that came up and then died needs one, for instance, and does not end the trial.
     """
     for pe in tried.pes:
         if pe.state == "FAILED" and (pe.permanent or pe.failures is not None):
@@ -249,12 +252,12 @@ def _failed(tried: _Tried, now: float) -> str:
     return "" if exhausted is None else f"{exhausted.name} was reset too often: {exhausted.cause}"
 
 
-def _reason(tried: _Tried, unit: UnitRow, now: float) -> str:
+def _reason(connection: Connection, tried: _Tried, unit: UnitRow, now: float) -> str:
     """Return the known reason why a unit makes no progress, after a colon; empty if it is not known."""
-    members = tried.pes_of(unit)
-    reasons = [explain_pe_failure(pe.id, pe.error) for pe in members if pe.state == "FAILED"]
-    mine = [HostStatus.of(host, now) for host in tried.hosts if host.id in {pe.host for pe in members}]
-    reasons += [reason for host in mine if (reason := explain_host_failure(host, now)) is not None]
+    cause = read_health(connection, unit.application, now, [unit.name])[unit.name].cause
+    reasons = [] if cause is None else [cause.reason]
+    numbers = {pe.host for pe in tried.pes_of(unit)}
+    mine = [host for host in tried.hosts if host.id in numbers]
     reasons += [f"host {host.id} is {host.state}" for host in mine if host.state in ("WAITING", "STARTING", "STOPPED")]
     reasons += [unit.cause] if unit.cause else []
     return f": {reasons[0]}" if reasons else ""
