@@ -12,7 +12,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.host_transitions import fail_host
-from streams_orchestration.runtime.catalog.rows import HostRow
+from streams_orchestration.runtime.catalog.rows import HostRow, UnitRow
 from streams_orchestration.runtime.catalog.states import ENDED, heard_at
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.control import launch_hosts
@@ -91,13 +91,11 @@ def reset_unit(
     if not force:
         _refuse_lost(catalog, application, unit)
     _end_unusable_hosts(catalog, application, unit, generation)
-    advance_units(catalog, application, [unit])
-    begin_reset(catalog, application, unit, generation=generation, force=force)
+    advance_units(catalog, application, [unit])  # a failure is recorded before its reset is taken up
+    row = begin_reset(catalog, application, unit, generation=generation, force=force)
     retract(catalog, application)  # hosts do this as well, in case this process dies
     # also if the unit was reset before: that call may have died before it launched the hosts
     launch_hosts(catalog, application, launcher=launcher, recover=False)
-    with catalog.read() as connection:
-        row = unit_row(connection, application, unit)
     if row.state == LIMIT and not force:
         message = (
             f"{application}: {unit} was reset {plural(row.attempts, 'time')} in a row without completing an epoch. Fix "
@@ -127,8 +125,8 @@ def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
         raise NotResetError(message)
 
 
-def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> None:
-    """Record that a process has taken up the unit's reset, and begin the reset if every host lives.
+def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> UnitRow:
+    """Record that a process has taken up the unit's reset, begin the reset if every host lives, and return its row.
 
     With `force`, the reset begins even if no attempt is left, and further attempts are allowed.
 
@@ -141,7 +139,7 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
     with catalog.write_unit(application, unit) as connection:
         row = unit_row(connection, application, unit)
         if row.state in ENDED or (generation is not None and row.generation > generation):
-            return
+            return row
         now = clock.now()
         mark_taken_up(connection, application, [unit])
         health = read_health(connection, application, now, [unit])[unit]
@@ -149,7 +147,9 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
         if row.timer is not None and is_late(row, now):
             event = TimerFired(row.timer, row.timer_number)
         garbage = advance_unit(connection, application, unit, now, health, event)
+        row = unit_row(connection, application, unit)
     remove_files(catalog.store, garbage)
+    return row
 
 
 def _end_unusable_hosts(catalog: Catalog, application: str, unit: str, generation: int | None) -> None:

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.deployment.awaiting import (
     require_machines,
 )
 from streams_orchestration.runtime.deployment.reset import reset_failed_unit
-from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, UnitRemovedError
 from streams_orchestration.runtime.units.failures import FailedAgainError, UnitFailure, find_failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.reset_decisions import KnownFailure, ResetDecisions, decide_resets
@@ -92,7 +92,8 @@ def await_reset(
             has reset it for `HEALING_SECONDS` although its hosts work. If no machine takes a host, it is a
             WaitingForMachineError.
         NotDeployedError: the application is not deployed.
-        JavaError, OtherVersionError, StreamsRuntimeError: the unit cannot be reset, or was removed meanwhile.
+        UnitRemovedError: a redeploy has removed the unit, so there is nothing left that could work again.
+        JavaError, OtherVersionError, StreamsRuntimeError: the unit cannot be reset.
         CatalogUnavailableError: the catalog cannot be used at the end.
     """
     until = world.monotonic() + timeout
@@ -102,6 +103,8 @@ def await_reset(
         """Return the status with this unit alone, and with no unit once it has recovered."""
         status = advance_and_read_units(catalog, application)
         units = [each for each in status.units if each.name == unit]
+        if not units:
+            raise UnitRemovedError(application, unit)
         awaited = tuple(each for each in units if failed is None or not each.came_back_from(failed))
         return replace(status, units=awaited, pes=tuple(pe for pe in status.pes if awaited and pe.unit == unit))
 

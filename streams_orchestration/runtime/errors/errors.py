@@ -191,6 +191,16 @@ class NotDeployedError(StreamsRuntimeError):
         )
 
 
+class UnitRemovedError(StreamsRuntimeError):
+    """A unit is not in the plan of its application, which was redeployed meanwhile."""
+
+    def __init__(self, application: str, unit: str) -> None:
+        super().__init__(
+            f"{application}: the unit {unit} no longer exists, since the application was redeployed meanwhile. "
+            f"`streams status {application}` lists its units."
+        )
+
+
 class NothingFailedError(StreamsRuntimeError):
     """A reset without the name of a unit found no failed unit."""
 

@@ -25,7 +25,7 @@ from streams_orchestration.runtime.catalog.unit_transitions import (
     take_unit_back,
 )
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import UnitRemovedError
 from streams_orchestration.runtime.errors.invariants import promise
 from streams_orchestration.runtime.units.region_events import Action, BegunAgain, Event, ResetFailed, TriggerReset
 from streams_orchestration.runtime.units.region_machine import HALTED, step
@@ -43,15 +43,11 @@ def unit_row(connection: Connection, application: str, unit: str) -> UnitRow:
     """Return the row of a unit.
 
     Raises:
-        StreamsRuntimeError: there is none, as after a redeploy to a plan without this unit.
+        UnitRemovedError: there is none, as after a redeploy to a plan without this unit.
     """
     row = UnitRow.one_or_none(connection, _UNIT, {"of": application, "named": unit})
     if row is None:
-        message = (
-            f"{application}: the unit {unit} no longer exists, since the application was redeployed meanwhile. "
-            f"`streams status {application}` lists its units."
-        )
-        raise StreamsRuntimeError(message)
+        raise UnitRemovedError(application, unit)
     return row
 
 

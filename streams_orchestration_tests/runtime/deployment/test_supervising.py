@@ -14,7 +14,7 @@ from streams_orchestration import world
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import supervising
 from streams_orchestration.runtime.deployment.supervising import HEALING_SECONDS, await_reset, supervise
-from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, UnitRemovedError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import LAUNCH_PAUSES, FailedAgainError, UnitFailure
@@ -130,15 +130,22 @@ def test_a_failure_whose_reset_is_due_later_than_the_wait_ends_is_the_reason(mon
         replace(WORKS, state="COMPLETED"),
         replace(WORKS, state="STOPPED"),
         replace(FAILED, units=(unit(generation=2, events=RECOVERED),)),
-        replace(WORKS, units=()),
     ],
-    ids=["it works", "it is complete", "all input is taken", "it has failed once more", "a redeploy has removed it"],
+    ids=["it works", "it is complete", "all input is taken", "it has failed once more"],
 )
 def test_awaiting_a_reset_ends_when_the_unit_has_recovered(monkeypatch: pytest.MonkeyPatch, end: ApplicationStatus):
     monkeypatch.setattr(supervising, "has_taken_all", lambda *_: True)
     awaited = Awaited(monkeypatch, lambda at: GONE if at < 5.0 else end)
     awaited.wait()
     assert awaited.resets == []
+    assert awaited.now == 5.0
+
+
+def test_a_unit_that_a_redeploy_has_removed_is_not_awaited_and_the_user_is_told(monkeypatch: pytest.MonkeyPatch):
+    other = replace(WORKS, units=(unit(name="region-1", region=1),))
+    awaited = Awaited(monkeypatch, lambda at: GONE if at < 5.0 else other)
+    with pytest.raises(UnitRemovedError, match="region-0 no longer exists, since the application was redeployed"):
+        awaited.wait()
     assert awaited.now == 5.0
 
 

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.errors.errors import (
     HostLaunchError,
     OutputError,
     StaleGenerationError,
-    StreamsRuntimeError,
+    UnitRemovedError,
 )
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
@@ -198,11 +198,11 @@ def test_a_reset_of_a_unit_that_a_redeploy_replaces_meanwhile_says_so(
 ):
     running.work()
 
-    def launch(*_: Any, **__: Any) -> None:
+    def advance(*_: Any) -> None:
         running.set(tables.unit, name="region-7")
 
-    monkeypatch.setattr(reset, "launch_hosts", launch)
-    with pytest.raises(StreamsRuntimeError, match="the unit region-0 no longer exists"):
+    monkeypatch.setattr(reset, "advance_units", advance)
+    with pytest.raises(UnitRemovedError, match="the unit region-0 no longer exists"):
         reset_unit(running.home, running.name, "region-0")
 
 
@@ -236,7 +236,7 @@ def test_attempts_are_used_up_by_crashes_without_a_complete_epoch(running: Runni
     failure = running.failure
     assert failure is not None
     assert failure.exhausted
-    with pytest.raises(StreamsRuntimeError, match="was reset 5 times in a row"):
+    with pytest.raises(reset.NotResetError, match="was reset 5 times in a row"):
         reset_unit(running.home, running.name, "region-0")
     reset_unit(running.home, running.name, "region-0", force=True)
     assert (running.unit.state, running.unit.max_attempts) == ("UNHEALTHY", 10)
