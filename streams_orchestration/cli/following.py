@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
+from streams_orchestration.cli.interrupts import BackgroundCall
 from streams_orchestration.runtime import api
 
 POLL_SECONDS = 0.5
@@ -14,18 +14,6 @@ SAID_SECONDS = 3.0
 """Least delay of a reset, in seconds, that is announced."""
 FINISH_SECONDS = 10.0
 """The most seconds to wait, once the application is complete, until its last resets are recorded."""
-
-
-class PendingOperation(Protocol):
-    """An operation under way that ends by itself."""
-
-    def wait(self, seconds: float) -> bool:
-        """Wait at most this many seconds; return True if the operation has ended."""
-        ...
-
-    def result(self) -> object:
-        """Raise the operation's error if it failed; the returned value has no meaning."""
-        ...
 
 
 class ResetsExhaustedError(api.StreamsRuntimeError):
@@ -44,12 +32,12 @@ class ResetsExhaustedError(api.StreamsRuntimeError):
 class Follower:
     """The loop that watches one application; all its effects go through the functions in its fields."""
 
-    observe: Callable[[], api.ApplicationStatus]
+    advance_and_read: Callable[[], api.ApplicationStatus]
     """Records the changes of the application's units, and returns its status."""
     show: Callable[[api.ApplicationStatus, float], None]
-    reset: Callable[[api.UnitFailure], PendingOperation]
-    """Begins a reset; the operation ends when other processes can see that the reset is under way."""
-    record: Callable[[api.UnitFailure], PendingOperation]
+    reset: Callable[[api.UnitFailure], BackgroundCall[None]]
+    """Begins a reset; the call ends when other processes can see that the reset is under way."""
+    record: Callable[[api.UnitFailure], BackgroundCall[None]]
     """Begins to record a finished reset; it is called for one reset at a time."""
     say: Callable[[str], None]
     clock: Callable[[], float]
@@ -58,10 +46,10 @@ class Follower:
     _known: dict[str, api.KnownFailure] = field(default_factory=dict)
     _reasons: dict[str, str] = field(default_factory=dict)
     """Unit -> cause of its last failure, so that a repeated cause is not printed again."""
-    _beginning: list[tuple[str, PendingOperation]] = field(default_factory=list)
+    _beginning: list[tuple[str, BackgroundCall[None]]] = field(default_factory=list)
     _begun: dict[str, api.UnitFailure] = field(default_factory=dict)
     """Unit -> the failure that its newest reset answers, until that reset is recorded."""
-    _recording: tuple[str, PendingOperation] | None = None
+    _recording: tuple[str, BackgroundCall[None]] | None = None
 
     def follow(self) -> api.ApplicationStatus:
         """Show the application and reset its failed units until it is complete or stopped, or the user wants to stop.
@@ -86,18 +74,18 @@ class Follower:
                 return status
 
     def _look(self) -> api.ApplicationStatus:
-        """Observe the application and show its status, collect the results of resets and records; return the status.
+        """Advance and show the application, collect the results of resets and records, and return the status.
 
         Raises:
             CatalogUnavailableError: the catalog stays unavailable for too long, or until the user wants to stop.
         """
-        status = self._observe()
+        status = self._advance()
         self.show(status, self.clock())
         self._collect(status)
         return status
 
-    def _observe(self) -> api.ApplicationStatus:
-        """Observe the application as soon as the catalog can be used, and return its status.
+    def _advance(self) -> api.ApplicationStatus:
+        """Record the changes of the application's units once the catalog can be used, and return its status.
 
         After an outage there is a pause for heartbeats first.
 
@@ -107,7 +95,7 @@ class Follower:
         lost: float | None = None
         while True:
             try:
-                status = self.observe()
+                status = self.advance_and_read()
             except api.CatalogUnavailableError as error:
                 if lost is None:
                     lost = self.clock()
@@ -164,7 +152,7 @@ class Follower:
         """Return the units whose reset is finished and not recorded yet."""
         return [unit.name for unit in status.units if unit.name in self._begun and _works(unit, self._begun[unit.name])]
 
-    def _result(self, task: PendingOperation, otherwise: str) -> None:
+    def _result(self, task: BackgroundCall[None], otherwise: str) -> None:
         try:
             task.result()
         except api.StreamsRuntimeError as error:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from streams_orchestration.cli.bringing_up import Start, jobs_of
 from streams_orchestration.cli.display import Display
@@ -20,39 +20,11 @@ from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.runtime import api
 
 
-class Controls(Protocol):
-    """The controls of the followed application.
+class Foreground:
+    """One application in the foreground: calls of the runtime act on it at once, and jobs of Dagster record them later.
 
     Every call blocks until it is done, except that a reset is only begun.
     """
-
-    def cancel(self) -> None:
-        """Stop the application; its state is kept."""
-        ...
-
-    def begin_reset(self, failure: api.UnitFailure) -> None:
-        """Begin the reset of the failed unit to its last complete epoch, unless another process has begun it."""
-        ...
-
-    def record_reset(self, failure: api.UnitFailure) -> None:
-        """Record, for other processes to see, that the failed unit works again."""
-        ...
-
-    def deployed(self) -> bool:
-        """Return True once the application is in the catalog; before that, the catalog may be missing or older."""
-        ...
-
-    def observe(self) -> api.ApplicationStatus:
-        """Record the changes of the application's units, and return its status."""
-        ...
-
-    def ended(self) -> bool:
-        """Return True if the application has ended; this is cheaper than `observe`."""
-        ...
-
-
-class Foreground:
-    """The controls of one application by calls of the runtime, which act at once; jobs of Dagster record them later."""
 
     def __init__(self, home: api.Home, name: str, start: Start | None = None) -> None:
         self._home = home
@@ -92,7 +64,7 @@ class Foreground:
         """Return True once the start has brought the application up."""
         return self._start is not None and self._start.launched
 
-    def observe(self) -> api.ApplicationStatus:
+    def advance_and_read(self) -> api.ApplicationStatus:
         """Record the changes of the application's units, and return its status.
 
         Raises:
@@ -152,7 +124,7 @@ def run_application(
             after = run_in_foreground(launch_and_wait, application, display, interrupts)
             if after.taken_at is not None:
                 application.settle()
-                after = application.observe()
+                after = application.advance_and_read()
             if problem := start.recorded():
                 display.say(problem)
     except KeyboardInterrupt:
@@ -172,13 +144,13 @@ def _leave(name: str) -> NoReturn:
 
 
 def run_in_foreground(
-    launch_and_wait: Callable[[], None], controls: Controls, display: Display, interrupts: Interrupts
+    launch_and_wait: Callable[[], None], application: Foreground, display: Display, interrupts: Interrupts
 ) -> api.ApplicationStatus:
     """Bring an application up, follow it, and return its final status.
 
     Args:
         launch_and_wait: the function that deploys the application, launches its hosts, and waits until its PEs run.
-        controls: the controls of the application.
+        application: the application.
         display: the display of the application's progress.
         interrupts: the interrupts, of which the first one stops the application once it is deployed.
 
@@ -190,49 +162,49 @@ def run_in_foreground(
         CatalogUnavailableError: the catalog stays unavailable for too long.
     """
     display.wait("Waiting for hosts and Spark ...")
-
-    def show() -> api.ApplicationStatus:
-        status = controls.observe()
-        display.show(status, api.now())
-        return status
-
-    def show_start() -> None:
-        if not controls.deployed():  # another thread may still create or upgrade the catalog
-            return
-        with suppress(api.NotDeployedError, api.CatalogUnavailableError):
-            status = controls.observe()
-            if status.state in ("RUNNING", "WAITING"):  # any other state is the state of an earlier run
-                display.show(status, api.now())
-
-    def stop() -> api.ApplicationStatus:
-        if not interrupts.requested:  # an interrupt has shown it already
-            display.wait("Stopping ...")
-        _wait_for(controls.cancel)
-        return show()
-
     try:
-        _wait_for(launch_and_wait, show_start)
+        _wait_for(launch_and_wait, lambda: _show_start(application, display))
     except api.HostLaunchError as error:
         waits = isinstance(error, api.WaitingForMachineError)
-        if not waits and not api.find_failures(controls.observe(), api.now()):
-            stop()
+        if not waits and not api.find_failures(application.advance_and_read(), api.now()):
+            _stop(application, display, interrupts)
             raise
         display.say(str(error))  # it is followed like a later failure: a reset or a new machine may mend it
     follower = Follower(
-        observe=controls.observe,
+        advance_and_read=application.advance_and_read,
         show=display.show,
-        reset=lambda failure: BackgroundCall(lambda: controls.begin_reset(failure)),
-        record=lambda failure: BackgroundCall(lambda: controls.record_reset(failure)),
+        reset=lambda failure: BackgroundCall(lambda: application.begin_reset(failure)),
+        record=lambda failure: BackgroundCall(lambda: application.record_reset(failure)),
         say=display.say,
         clock=api.now,
-        pause=lambda seconds: interrupts.pause(seconds, controls.ended),
+        pause=lambda seconds: interrupts.pause(seconds, application.ended),
     )
     try:
         status = follower.follow()
     except ResetsExhaustedError:
-        stop()  # its hosts hold the code that failed: what runs next must be a new process
+        _stop(application, display, interrupts)  # its hosts hold the code that failed: the next run needs new processes
         raise
-    return status if status.state in api.ENDED else stop()
+    return status if status.state in api.ENDED else _stop(application, display, interrupts)
+
+
+def _show_start(application: Foreground, display: Display) -> None:
+    """Advance an application that starts, and show its status, once it is deployed and if the catalog can be used."""
+    if not application.deployed():  # another thread may still create or upgrade the catalog
+        return
+    with suppress(api.NotDeployedError, api.CatalogUnavailableError):
+        status = application.advance_and_read()
+        if status.state in ("RUNNING", "WAITING"):  # any other state is the state of an earlier run
+            display.show(status, api.now())
+
+
+def _stop(application: Foreground, display: Display, interrupts: Interrupts) -> api.ApplicationStatus:
+    """Stop an application, and show and return its status then."""
+    if not interrupts.requested:  # an interrupt has shown it already
+        display.wait("Stopping ...")
+    _wait_for(application.cancel)
+    status = application.advance_and_read()
+    display.show(status, api.now())
+    return status
 
 
 def _wait_for(job: Callable[[], None], meanwhile: Callable[[], object] = lambda: None) -> None:

@@ -9,9 +9,9 @@ from streams_orchestration.cli import following
 from streams_orchestration.cli.following import (
     POLL_SECONDS,
     Follower,
-    PendingOperation,
     ResetsExhaustedError,
 )
+from streams_orchestration.cli.interrupts import BackgroundCall
 from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.catalog.unit_columns import Tries
 from streams_orchestration.runtime.errors.errors import CatalogLostError, HostLaunchError
@@ -24,7 +24,7 @@ DONE = status(state="COMPLETED", pes=(pe(0, state="COMPLETED"),))
 FAILED = status(pes=(pe(0, state="FAILED", error="boom"), pe(1)))
 
 
-class Begun:
+class Begun(BackgroundCall[None]):
     """Something that ends at some time of the world's clock, maybe with an error; `inf` is what hangs."""
 
     def __init__(self, world: World, ends: float, error: Exception | None) -> None:
@@ -55,7 +55,7 @@ class World:
         self.said: list[str] = []
         self.shown: list[ApplicationStatus] = []
 
-    def observe(self) -> ApplicationStatus:
+    def advance_and_read(self) -> ApplicationStatus:
         scripted = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         return replace(scripted, hosts=tuple(replace(h, heartbeat_at=self.now) for h in scripted.hosts))
 
@@ -63,17 +63,17 @@ class World:
         self.now += seconds
         return self.now >= self.stop_at
 
-    def reset(self, failure: UnitFailure) -> PendingOperation:
+    def reset(self, failure: UnitFailure) -> Begun:
         self.resets.append((failure.unit, failure.generation, self.now - NOW))
         return Begun(self, self.now + self.takes, self.error)
 
-    def record(self, failure: UnitFailure) -> PendingOperation:
+    def record(self, failure: UnitFailure) -> Begun:
         self.recorded.append((failure.unit, failure.generation))
         return Begun(self, self.now + self.takes, self.error)
 
     def follower(self) -> Follower:
         return Follower(
-            observe=self.observe,
+            advance_and_read=self.advance_and_read,
             show=lambda shown, _now: self.shown.append(shown),
             reset=self.reset,
             record=self.record,
@@ -274,10 +274,10 @@ class Outages(World):
         super().__init__(script, **limits)
         self.away = away
 
-    def observe(self) -> ApplicationStatus:
+    def advance_and_read(self) -> ApplicationStatus:
         if self.away[0] <= self.now - NOW < self.away[1]:
             raise CatalogLostError(*LOST)
-        return super().observe()
+        return super().advance_and_read()
 
 
 def test_an_outage_of_the_catalog_is_waited_for_and_said_once():

@@ -46,7 +46,7 @@ graph:
 """
 
 
-class FakeJobs:
+class FakeJobs(Foreground):
     """An application that is complete after some looks at it."""
 
     def __init__(self, looks: int = 2) -> None:
@@ -73,7 +73,7 @@ class FakeJobs:
     def deployed(self) -> bool:
         return True
 
-    def observe(self) -> ApplicationStatus:
+    def advance_and_read(self) -> ApplicationStatus:
         self.looks -= 1
         alive = tuple(replace(each, heartbeat_at=api.now()) for each in self.now.hosts)
         return replace(self.now, hosts=alive, state="COMPLETED" if self.looks <= 0 else self.now.state)
@@ -128,7 +128,7 @@ def test_the_end_of_an_application_is_noticed_when_the_catalog_changes(
         connection.execute(update(tables.application).values(**values))
     with Interrupts(lambda: None) as interrupts:
         assert not interrupts.pause(TIMEOUT_SECONDS, application.ended)
-    assert application.observe().state in ("COMPLETED", "STOPPED")
+    assert application.advance_and_read().state in ("COMPLETED", "STOPPED")
 
 
 @pytest.mark.usefixtures("no_hosts")
