@@ -21,11 +21,14 @@ has moved, `garbage.py` deletes the rows and files that no cut needs.
 **The last epoch.** When all start operators are exhausted, the next epoch is the last one. Final punctuation follows
 the tuples, the operators flush, and the epoch completes. Then the results are published and the queries stop.
 
-**Failures.** One pure function decides which units have failed (`failures.py`), and another decides which resets to
-begin (`reset_decisions.py`). Each unit is judged by itself. The first process that detects a failure begins the reset,
-by a call that may be repeated (`deployment/reset.py`), and the generation makes a second request harmless. Beginning a
-reset and waiting for its PEs are separate calls, so one slow reset delays no other. A host that dies during a reset is
-a new failure of the same unit.
+**Failures.** One pure function judges the hosts and PEs of a unit (`health_of` in `failures.py`): the state machine,
+the report of failures and the launch of hosts ask it. `find_failures` decides which units have failed, and
+`decide_resets` which resets to begin (`reset_decisions.py`); both are pure. Two other questions are not about a unit:
+whether a start has failed (`deployment/awaiting.py`), and whether a new plan may be the cause of a failure
+(`trial.py`). Each unit is judged by itself. The first process that detects a failure begins the reset, by a call that
+may be repeated (`deployment/reset.py`), and the generation makes a second request harmless. Beginning a reset and
+waiting for its PEs are separate calls, so one slow reset delays no other. A host that dies during a reset is a new
+failure of the same unit.
 
 **Resets.** The commits of a region are refused from the moment at which the region becomes `UNHEALTHY`. The process
 that begins the reset kills hosts that hang, and starts missing hosts. It starts them first, because that takes longest,
