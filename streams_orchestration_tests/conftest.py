@@ -172,7 +172,7 @@ def pytest_runtest_teardown() -> Iterator[None]:
         yield
     finally:
         if (secrets := sys.modules.get("streams_orchestration.model.secrets")) is not None:
-            secrets._Known.secrets = ()
+            secrets.KnownSecrets.secrets = ()
         if (clock := sys.modules.get("streams_orchestration.runtime.clocks.clock")) is not None:
             clock.forget_reading()
 

@@ -120,7 +120,7 @@ def test_panes_of_partitions_that_were_never_idle_prove_nothing(
     idle: int, wrong: list[str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(chaos_run, "outcome", lambda *_: Outcome({"Out": []}, {}))
-    monkeypatch.setattr(chaos_run, "_left", lambda *_: [])
+    monkeypatch.setattr(chaos_run, "left_behind", lambda *_: [])
     verdict = chaos_run.Verdict("kafka_panes", 1, "hand", "local", "sqlite", "home", wanted=1, pes=3, idle=idle)
     chaos_run.judge(FedPanes("panes", []), Home(Path()), verdict, (), None)
     assert verdict.wrong == wrong

@@ -65,7 +65,7 @@ fail()
 def hooks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Keep what a process has of the interpreter's for the other tests."""
     factory = logging.getLogRecordFactory()
-    monkeypatch.setattr(traceback.TracebackException, "format_exception_only", secret_redaction._format_exception_only)
+    monkeypatch.setattr(traceback.TracebackException, "format_exception_only", secret_redaction.format_exception_only)
     yield
     logging.setLogRecordFactory(factory)
 
@@ -264,5 +264,5 @@ def test_the_console_shows_no_secret_of_an_error_that_is_not_expected(monkeypatc
         spec = "spec.yaml"
 
     monkeypatch.setattr(worker, "answer", failing)
-    assert HIDDEN in str(worker._answered(Task()))  # type: ignore[arg-type]
-    assert SECRET not in str(worker._answered(Task()))  # type: ignore[arg-type]
+    assert HIDDEN in str(worker.answered(Task()))  # type: ignore[arg-type]
+    assert SECRET not in str(worker.answered(Task()))  # type: ignore[arg-type]

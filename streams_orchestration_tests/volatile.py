@@ -31,7 +31,7 @@ def volatile() -> Iterator[None]:
 
     patch = pytest.MonkeyPatch()
     patch.setattr(os, "fsync", lambda _descriptor: None)
-    patch.setattr(durable_files, "_together", in_turn)  # threads would be started for nothing
+    patch.setattr(durable_files, "in_parallel", in_turn)  # threads would be started for nothing
     event.listen(Pool, "checkout", relax)
     try:
         yield

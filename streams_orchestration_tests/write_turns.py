@@ -82,8 +82,8 @@ def end() -> None:
 def watch_stores() -> None:
     """Guard requests to object stores, if their module is loaded by now."""
     store = getattr(sys.modules.get(REMOTE_STORE), "RemoteStore", None)
-    if store is not None and not hasattr(store._tried, "__wrapped__"):
-        store._tried = _guarded(store._tried)
+    if store is not None and not hasattr(store.attempt, "__wrapped__"):
+        store.attempt = _guarded(store.attempt)
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -81,10 +81,11 @@ class Start:
         try:
             api.await_engines(catalog, self.name, START_SECONDS)
         finally:
-            self._recording = BackgroundCall(self._record)
+            self._recording = BackgroundCall(self.record_deployment)
         api.await_running_pes(catalog, self.name, START_SECONDS)
 
-    def _record(self) -> None:
+    def record_deployment(self) -> None:
+        """Record the deployment in Dagster. The priority of this thread is lowered for good."""
         _step_back()
         jobs_of(self.home, self.name).record_deployment(self._spec, self._wanted.compilation)
 

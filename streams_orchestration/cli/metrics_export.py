@@ -38,7 +38,7 @@ def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
     log_to_standard_error(logging.WARNING, "%(asctime)s %(levelname)s %(message)s")
     with ExitStack() as stack:
         send, seconds = _sender(home, stack) if otlp else (lambda: None, SERVING_PAUSE_SECONDS)
-        has_ended = _serve(home, *serve, stack) if serve is not None else lambda: False
+        has_ended = serve_metrics(home, *serve, stack) if serve is not None else lambda: False
         with Interrupts(lambda: None) as interrupts:
             while not interrupts.requested and not has_ended():
                 send()
@@ -46,7 +46,7 @@ def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
     return 0
 
 
-def _serve(home: api.Home, host: str, port: int, stack: ExitStack) -> Callable[[], bool]:
+def serve_metrics(home: api.Home, host: str, port: int, stack: ExitStack) -> Callable[[], bool]:
     """Serve the metrics on a thread until the stack is closed, and announce the address.
 
     Closing the stack raises the error of a server that failed.

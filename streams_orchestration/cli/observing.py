@@ -113,7 +113,7 @@ def show_status(application: str | None, timeline: Path | None, format_: str, *,
         documents = [status_document(home, api.read_status(home, name)) for name in names]
         write_json(documents[0] if application else documents)
     elif watch:
-        _watch(lambda: _shown(home, application, measured=measured))
+        show_repeatedly(lambda: _shown(home, application, measured=measured))
     elif application or api.list_applications(home):
         results().print(_shown(home, application, measured=measured))
     else:
@@ -136,7 +136,7 @@ def _nothing(home: api.Home) -> str:
     return f"Nothing is deployed in {home.root}{missing}. `streams run SPEC` runs an application."
 
 
-def _watch(
+def show_repeatedly(
     render: Callable[[], RenderableType], pause: Callable[[], object] = lambda: time.sleep(REFRESH_SECONDS)
 ) -> None:
     """Show the result of `render` repeatedly: in place on a terminal, else one below the other.

@@ -51,7 +51,7 @@ _FILES = re.compile(r"(FILE|PATH|DIR|SOCK)$|^(OLD)?PWD$", re.IGNORECASE)
 """Matches names of environment variables that hold a path, and not a secret."""
 
 
-class _Known:
+class KnownSecrets:
     """The secrets that this process has read, longest first."""
 
     secrets: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ def masked(text: str) -> str:
 
     A password may contain `/` and `@`, so it ends at the last `@` before a space.
     """
-    for secret in _Known.secrets:
+    for secret in KnownSecrets.secrets:
         text = _without(text, secret)
     if "://" in text and "@" in text:
         text = re.sub(r"\S+", lambda match: _without_login(match[0]), text)
@@ -108,8 +108,8 @@ def remember(secret: str) -> None:
     lines = [line.strip() for line in secret.splitlines()]
     parts = [line for line in lines if len(line) >= _LINE and not line.startswith("-----")] if len(lines) > 1 else []
     wanted = {each for each in (secret.strip(), *parts) if len(each) >= _LEAST}
-    if not wanted <= set(_Known.secrets):
-        _Known.secrets = tuple(sorted({*_Known.secrets, *wanted}, key=len, reverse=True))
+    if not wanted <= set(KnownSecrets.secrets):
+        KnownSecrets.secrets = tuple(sorted({*KnownSecrets.secrets, *wanted}, key=len, reverse=True))
 
 
 def remember_values(parameters: Any) -> None:

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 def console_metadata(application: str, node: str, facts: Mapping[str, Any]) -> dict[str, dg.MetadataValue]:
     """Return the link from a deployment or a PE to the console; nothing for other nodes, or if no address is set."""
-    address = _address(os.environ.get(CONSOLE_URL, ""))
+    address = shown_address(os.environ.get(CONSOLE_URL, ""))
     if not address or facts["kind"] not in ("deployment", "pe"):
         return {}
     shown = {"application": application}
@@ -32,7 +32,7 @@ def console_metadata(application: str, node: str, facts: Mapping[str, Any]) -> d
 
 
 @cache
-def _address(value: str) -> str:
+def shown_address(value: str) -> str:
     """Return the console's address if it may be shown; else log a warning and return an empty text.
 
     Dagster stores links, so an address with a user name, a password, a query or a fragment, which may be tokens, is not

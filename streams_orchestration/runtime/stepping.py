@@ -114,7 +114,7 @@ class SteppedApplication:
 
     def execute(self, program: PeProgram, plan: BatchPlan) -> list[TaskResult]:
         """Run the tasks of a batch, and return their results without committing them; a failure is in its result."""
-        scratch = self._scratch(program)
+        scratch = self.scratch_of(program)
         rows = [
             (part.partition, 0, PLAN, 0, 0, plan_codec.dump_json(replace(plan, inputs=(part,)))) for part in plan.inputs
         ]
@@ -135,7 +135,8 @@ class SteppedApplication:
     def _directories(self, program: PeProgram) -> Directories:
         return directories_of(self.home, self.name, program.pe, str(base_directory(self.compilation)))
 
-    def _scratch(self, program: PeProgram) -> Scratch:
+    def scratch_of(self, program: PeProgram) -> Scratch:
+        """Return the scratch directory of a PE; the first call creates it."""
         if program.pe not in self.scratches:
             directories = self._directories(program)
             path = self.home.data(self.name) / "spark" / f"pe-{program.pe}-{world.now_ns()}"

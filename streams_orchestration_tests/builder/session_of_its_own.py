@@ -22,9 +22,9 @@ def tried() -> list[int]:
 def main() -> None:
     """Print a line for each of three tries: at first, after the session was stopped, beside another session."""
     print(tried())
-    context = SparkContext._active_spark_context
-    assert context is not None
-    context.stop()
+    session = SparkSession.getActiveSession()
+    assert session is not None
+    session.stop()
     print(tried())
     SparkSession.builder.getOrCreate().stop()  # type: ignore[attr-defined]
     with SparkContext("local[1]", "its own"):

@@ -340,7 +340,7 @@ def judge(shape: Shape, home: Home, verdict: Verdict, programs: Iterable[PeProgr
     assert wanted is not None
     verdict.tuples = sum(map(len, wanted.results.values()))
     verdict.wrong += differences(left, wanted, shape.ordered, by_key=verdict.redeploys > 0)
-    verdict.wrong += _left(home, shape.name)
+    verdict.wrong += left_behind(home, shape.name)
     if verdict.most_bytes > MOST_BYTES:
         verdict.wrong.append(f"streams and states took {verdict.most_bytes >> 20} MiB")
     verdict.wrong += _strangers(verdict.faults)
@@ -359,7 +359,7 @@ def _strangers(faults: list[Told]) -> list[str]:
     return wrong
 
 
-def _left(home: Home, application: str) -> list[str]:
+def left_behind(home: Home, application: str) -> list[str]:
     """Files that no commit names, files that a commit names and that are gone, and processes."""
     wrong = []
     until = time.monotonic() + EXIT_SECONDS

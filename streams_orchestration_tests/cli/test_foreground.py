@@ -137,7 +137,7 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
 ):
     loaded, order = threading.Event(), []
     monkeypatch.setattr(api, "await_engines", lambda *_: order.append(loaded.is_set()))
-    monkeypatch.setattr(Start, "_record", lambda *_: loaded.set())
+    monkeypatch.setattr(Start, "record_deployment", lambda *_: loaded.set())
     monkeypatch.setattr(api, "await_running_pes", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
     start = Start(home, Path("copy.yaml"), deployable(copy))
     start.launch(lock_start(home, "copy", "streams run"), ContinueFromState(), pytest.fail)
@@ -174,7 +174,7 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
     monkeypatch.setattr(api, "bring_up", late)
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running_pes", complete)
-    monkeypatch.setattr(Start, "_record", lambda *_: None)
+    monkeypatch.setattr(Start, "record_deployment", lambda *_: None)
     start, lock = Start(home, Path("copy.yaml"), deployable(copy)), lock_start(home, "copy", "streams run")
 
     def launch_and_wait() -> None:

@@ -8,8 +8,6 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
-from dagster._core.loader import LoadingContextForTest
 
 from streams_orchestration.cli import foreground, jobs
 from streams_orchestration.cli.interrupts import BackgroundCall
@@ -22,6 +20,7 @@ from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.region_events import FailureCause
 from streams_orchestration_tests.cli import made_up
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
+from streams_orchestration_tests.orchestration.shown_states import stale_states
 from streams_orchestration_tests.orchestration.statuses import running
 
 pytestmark = pytest.mark.slow
@@ -96,13 +95,12 @@ def test_a_deployment_of_a_command_is_recorded_as_the_job_would_have_done(
     spec.write_text(DEMO)
     controls.record_deployment(spec, compile_spec(spec))
     assert not runtime.called("replace", "launch_hosts", "go on"), "the command has deployed it"
-    graph = build_application_definitions(spec, home).resolve_asset_graph()
     with dagster_instance(home) as instance:
         (run,) = instance.get_runs()
         assert (run.job_name, run.status) == ("demo__redeploy", dg.DagsterRunStatus.SUCCESS)
-        statuses = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
-        keys = [dg.AssetKey(["demo", name]) for name in (*BY_NAME, "deployment")]
-        assert {statuses.get_status(key) for key in keys} == {StaleStatus.FRESH}
+        names = (*BY_NAME, "deployment")
+        assert stale_states(instance, build_application_definitions(spec, home), names) == {"FRESH"}
+        keys = [dg.AssetKey(["demo", name]) for name in names]
         checks = [dg.AssetCheckKey(keys[-1], "failures_are_mended"), dg.AssetCheckKey(keys[-2], "runs_here")]
         records = [instance.get_latest_asset_check_evaluation_record(key) for key in checks]
         assert all(each is not None and each.evaluation is not None for each in records)

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from streams_orchestration.cli import main, observing
 from streams_orchestration.cli.interrupts import Interrupts
-from streams_orchestration.cli.metrics_export import MAX_CLIENT_CONNECTIONS, _serve, metrics
+from streams_orchestration.cli.metrics_export import MAX_CLIENT_CONNECTIONS, metrics, serve_metrics
 from streams_orchestration.operators.serving.http_server import HttpServer
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
@@ -40,7 +40,7 @@ def test_metrics_are_written_once_without_an_option(capsys: pytest.CaptureFixtur
 
 def test_metrics_are_served_and_nothing_is_left_behind(home: Home, capsys: pytest.CaptureFixture[str]):
     with ExitStack() as stack:
-        _serve(home, "127.0.0.1", 0, stack)
+        serve_metrics(home, "127.0.0.1", 0, stack)
         url = capsys.readouterr().err.split()[3]
         with urllib.request.urlopen(url) as answer:
             assert answer.headers["Content-Type"].startswith("text/plain")
@@ -53,7 +53,7 @@ def test_idle_connections_keep_no_scraper_out_and_a_name_that_leads_here_is_refu
     home: Home, capsys: pytest.CaptureFixture[str]
 ):
     with ExitStack() as stack:
-        _serve(home, "127.0.0.1", 0, stack)
+        serve_metrics(home, "127.0.0.1", 0, stack)
         url = capsys.readouterr().err.split()[3]
         address = ("127.0.0.1", urlsplit(url).port)
         for _ in range(2 * MAX_CLIENT_CONNECTIONS):
@@ -76,7 +76,7 @@ def test_a_server_that_ends_by_itself_ends_the_command(monkeypatch: pytest.Monke
 
 def test_a_port_that_is_taken_is_an_error(home: Home, capsys: pytest.CaptureFixture[str]):
     with ExitStack() as stack:
-        _serve(home, "127.0.0.1", 0, stack)
+        serve_metrics(home, "127.0.0.1", 0, stack)
         port = capsys.readouterr().err.split()[3].split(":")[2].partition("/")[0]
         assert main(["metrics", "--serve", port]) == 2
     assert f"127.0.0.1:{port} cannot be listened on: Address already in use" in capsys.readouterr().err
@@ -135,7 +135,7 @@ def test_a_status_is_watched_until_it_is_ended(capsys: pytest.CaptureFixture[str
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        observing._watch(render, pause)
+        observing.show_repeatedly(render, pause)
     assert capsys.readouterr().out.split() == ["one", *["the", "catalog", "is", "away", "one", "two"]]
 
 

@@ -308,7 +308,7 @@ def test_a_state_that_is_collected_meanwhile_is_looked_up_again(
         seen.add_many({"k": ["a", "b"]})
         return {"seen": seen, "position": 3}
 
-    monkeypatch.setattr(deployed_plan, "_state_chains", chains)
+    monkeypatch.setattr(deployed_plan, "state_chains", chains)
     monkeypatch.setattr(deployed_plan, "read_state", read)
     assert main(["redeploy", str(spec), "--dry-run", "--format", "json"]) == 0
     assert {each["operator"]: each["rows"] for each in document(capsys)["operators"]}["New[0]"] == 2
@@ -317,7 +317,7 @@ def test_a_state_that_is_collected_meanwhile_is_looked_up_again(
 
 def test_a_state_whose_file_is_lost_is_an_error(spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     lost = StoredState("New[0]", (StateFile("nowhere", 1, 0, 1),))
-    monkeypatch.setattr(deployed_plan, "_state_chains", lambda *_: {"New[0]": lost})
+    monkeypatch.setattr(deployed_plan, "state_chains", lambda *_: {"New[0]": lost})
     assert main(["redeploy", str(spec), "--dry-run"]) == 1
     assert f"New[0]: its state {Home.default().root}/nowhere cannot be read" in capsys.readouterr().err
 

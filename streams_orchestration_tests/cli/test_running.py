@@ -227,7 +227,7 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     world(None, status(), monkeypatch)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
     monkeypatch.setattr(api, "bring_up", lambda *_, **__: BroughtUp())
-    monkeypatch.setattr(bringing_up.Start, "_record", lambda *_: None)
+    monkeypatch.setattr(bringing_up.Start, "record_deployment", lambda *_: None)
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
     assert main(["run", spec]) == 0
@@ -319,7 +319,7 @@ def test_a_deployment_that_dagster_cannot_show_runs_all_the_same_and_that_is_sai
     def refuse(*_: object) -> None:
         raise StateDirectoryError(Path("dagster"), "disk I/O error")
 
-    monkeypatch.setattr(bringing_up.Start, "_record", refuse)
+    monkeypatch.setattr(bringing_up.Start, "record_deployment", refuse)
     assert main(["run", spec]) == 0
     assert "Dagster does not show the deployment of copy: dagster: the state" in capsys.readouterr().err
 
@@ -329,7 +329,7 @@ def test_a_deployment_that_dagster_cannot_show_runs_all_the_same_and_that_is_sai
 def test_a_run_does_not_wait_for_a_dagster_that_hangs(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     over = threading.Event()
     monkeypatch.setattr(bringing_up, "RECORD_TIMEOUT_SECONDS", 0.01)
-    monkeypatch.setattr(bringing_up.Start, "_record", lambda *_: over.wait(60.0))
+    monkeypatch.setattr(bringing_up.Start, "record_deployment", lambda *_: over.wait(60.0))
     assert main(["run", spec]) == 0
     over.set()
     assert "Dagster does not show the deployment of copy: recording it took more than 0.01 s" in capsys.readouterr().err

@@ -143,8 +143,8 @@ def test_no_view_loses_a_row_or_puts_one_before_its_parent(
 
 
 def test_numbers_in_names_count_as_numbers():
-    rows = [Row(("a", f"PE {number}"), "pe") for number in (10, 2, 1)]
-    assert names(TableView(tree=False, column="name")._sorted(rows)) == ["PE 1", "PE 2", "PE 10"]
+    rows = [Row(("a", f"PE {number}"), "operator") for number in (10, 2, 1)]
+    assert names(TableView(tree=False, column="name").of(rows)) == ["PE 1", "PE 2", "PE 10"]
 
 
 def test_sorting_goes_round_the_columns():

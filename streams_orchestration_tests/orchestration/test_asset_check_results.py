@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +9,6 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from dagster._core.definitions.asset_health.asset_check_health import AssetCheckHealthState
-from dagster._core.loader import LoadingContextForTest
 
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.definitions import build_definitions
@@ -22,6 +19,7 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.redeployments import KEPT, outcome
+from streams_orchestration_tests.orchestration.shown_states import health, not_evaluated
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 from streams_orchestration_tests.waiting import until
 
@@ -67,20 +65,11 @@ class Deployed:
 
     def not_evaluated(self, *assets: dg.AssetKey) -> set[str]:
         """Return the checks that Dagster shows as not evaluated."""
-        records = self.instance.event_log_storage.get_latest_asset_check_execution_by_key([*self.checks(*assets)])
-
-        def stands(key: dg.AssetCheckKey) -> bool:
-            context, record = LoadingContextForTest(self.instance), records[key]
-            ended = asyncio.run(record.resolve_status(context)).value in ("SUCCEEDED", "FAILED")
-            return ended and asyncio.run(record.targets_latest_materialization(context))
-
-        return {key.name for key in self.checks(*assets) if key not in records or not stands(key)}
+        return not_evaluated(self.instance, self.checks(*assets))
 
     def health(self) -> str:
         """Return the health of the deployment by its checks."""
-        context = LoadingContextForTest(self.instance)
-        state = asyncio.run(AssetCheckHealthState.compute_for_asset_checks(self.checks(DEPLOYMENT), context))
-        return state.health_status.value
+        return health(self.instance, self.checks(DEPLOYMENT))
 
 
 @pytest.fixture

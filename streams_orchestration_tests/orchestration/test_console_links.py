@@ -48,7 +48,7 @@ def test_an_address_that_is_none_or_holds_a_token_is_left_out_with_a_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, address: str
 ):
     monkeypatch.setenv(CONSOLE_URL, address)
-    console_links._address.cache_clear()
+    console_links.shown_address.cache_clear()
     assert links() == {}
     (warning,) = caplog.messages
     assert CONSOLE_URL in warning

@@ -9,7 +9,6 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from dagster._core.launcher.default_run_launcher import DefaultRunLauncher
 
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.asset_keys import AssetKeys
@@ -144,7 +143,7 @@ def test_a_run_goes_on_from_the_step_that_failed(at: Path, runtime: Runtime):
         assert materializations(instance) == 1
 
 
-class PodLauncher(DefaultRunLauncher):
+class PodLauncher(dg.DefaultRunLauncher):
     """Stands for a launcher that gives each run a container of its own."""
 
 

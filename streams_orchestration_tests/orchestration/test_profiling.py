@@ -9,8 +9,6 @@ from typing import Any
 import dagster as dg
 import pytest
 import yaml
-from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
-from dagster._core.loader import LoadingContextForTest
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment, RunTimeNumbers, UnitAction
@@ -34,6 +32,7 @@ from streams_orchestration.runtime.observing.profiles.measuring import Measureme
 from streams_orchestration.runtime.observing.profiles.outcomes import compare_with_profile, store_outcome
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime, step
+from streams_orchestration_tests.orchestration.shown_states import stale_states
 from streams_orchestration_tests.orchestration.statuses import running
 
 pytestmark = pytest.mark.slow
@@ -165,13 +164,11 @@ def test_profiling_follows_the_deployment_aside_of_the_data_path(defs: dg.Defini
 
 
 def test_another_deployment_makes_no_profile_stale(defs: dg.Definitions):
-    graph = defs.resolve_asset_graph()
     with dg.DagsterInstance.ephemeral() as instance:
         for number, name in enumerate(("deployment", *PROFILING, "deployment")):
             tags = {"dagster/data_version": str(number)}
             instance.report_runless_asset_event(dg.AssetMaterialization(["demo", name], tags=tags))
-        statuses = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
-        assert {statuses.get_status(dg.AssetKey(["demo", name])) for name in PROFILING} == {StaleStatus.FRESH}
+        assert stale_states(instance, defs, PROFILING) == {"FRESH"}
 
 
 APPLY = step("write_wanted_state", fresh=True)

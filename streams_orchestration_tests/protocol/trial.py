@@ -53,7 +53,7 @@ def _has_read(topology: Topology, world: World, pe: int) -> bool:
 
 
 def passed(world: World) -> World:
-    """`trial._close_passed_trial`: completed epochs become visible, and nothing restores the previous plan."""
+    """`trial.close_passed_trial`: completed epochs become visible, and nothing restores the previous plan."""
     return world._replace(tried=(), before=())
 
 

@@ -95,9 +95,9 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def forget_engines() -> None:
     """Close the connections that the test has left."""
-    for engine in postgresql._engines.values():
+    for engine in postgresql.engines.values():
         engine.dispose()
-    postgresql._engines.clear()
+    postgresql.engines.clear()
 
 
 @pytest.fixture(autouse=True)

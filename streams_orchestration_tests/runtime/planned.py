@@ -19,7 +19,7 @@ class PlannedPe:
 
     def __init__(self, local: LocalApplication, program: PeProgram, patience: float = 0.0) -> None:
         self.local, self.program = local, program
-        self.scratch = local._scratch(program)
+        self.scratch = local.scratch_of(program)
         options = {"home": str(local.home.root), "scratch": self.scratch.path, "generation": "1", "limit": "4"}
         self.planner = Planner(options, patience)
         self.offset = self.planner.start()
@@ -30,7 +30,7 @@ class PlannedPe:
         if end == self.offset:
             return False
         assert self.planner.tasks(end)
-        plan = self.planner._planned
+        plan = self.planner.planned
         assert plan is not None
         for result in self.local.execute(self.program, plan):
             give_answer(self.scratch.answers, plan.batch, result)

@@ -41,7 +41,7 @@ class ChangesOrdeal(ServerOrdeal):
         graph = [changes, sink("Out", "Rows")]
         super().__init__(Home(directory / "home"), compiled(graph, fusion="manual", pes=2))
         self.confirmer = Confirmer(self.local.catalog, self.local.name)
-        self.confirmer._sources = make_confirming_sources(self.local.home, self.local.programs)
+        self.confirmer.sources = make_confirming_sources(self.local.home, self.local.programs)
 
     def write(self, number: int) -> None:
         """Write one transaction, of more rows than a batch has or of fewer."""

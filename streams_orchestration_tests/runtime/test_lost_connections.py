@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -173,8 +174,8 @@ def test_a_planner_gives_up_when_the_catalog_stays_away(tmp_path: Path, monkeypa
         raise CatalogLostError(*LOST)
 
     monkeypatch.setattr(reader, "commit_batch", away)
-    query.planner._outage = outage.Outage(limit=0.0)
     query.turn()
+    monkeypatch.setattr(outage.world, "monotonic", lambda: math.inf)
     with pytest.raises(CatalogLostError):
         query.turn()
     failure = query.scratch.failure

@@ -120,7 +120,7 @@ class Broker(RestartableServer):
         with log.open("ab") as output:
             command = self._command("kafka.Kafka", str(self.directory / "server.properties"))
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-        self._process = process
+        self.process = process
         wait_for_port(self.port, process, START_SECONDS, log)
         self.admin().list_topics(timeout=START_SECONDS)
 
@@ -261,7 +261,7 @@ def main() -> None:
                     server.topic(int(partitions or 1), name)
                 sys.stdout.write(f"Kafka serves {server.address}; Ctrl-C ends it, and drops what it holds\n")
                 sys.stdout.flush()
-                while server._process is not None and server._process.poll() is None:
+                while server.process is not None and server.process.poll() is None:
                     time.sleep(1)
         except KeyboardInterrupt:
             pass

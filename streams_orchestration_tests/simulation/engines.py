@@ -196,8 +196,8 @@ def run_levels(scheduler: Scheduler, scratch: Scratch, plans: list[tuple[int, by
 def switch(process: SimulatedProcess, before: SimulatedProcess | None) -> None:
     """Give a process the state of modules that it has for itself, and keep that of the one before."""
     if before is not None:
-        before.state["clock"] = clock._reading
-    clock._reading = process.state.get("clock")
+        before.state["clock"] = clock.last_reading
+    clock.last_reading = process.state.get("clock")
     if before is None or before.machine is not process.machine:
         if process.machine.takes_hosts:
             os.environ[MACHINE] = process.machine.name
@@ -206,4 +206,4 @@ def switch(process: SimulatedProcess, before: SimulatedProcess | None) -> None:
     if "instances" not in process.state:
         process.state |= {"instances": InstanceCache(), "directories on disk": set[Path]()}
     stages.INSTANCES = process.state["instances"]
-    durable_files._named = process.state["directories on disk"]
+    durable_files.flushed_names = process.state["directories on disk"]

@@ -106,12 +106,12 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "messages have no mark": Mutant(
         TransactionalProducer._write,
-        "self._producer.send_offsets_to_transaction([position], group, COMMIT_SECONDS)",
+        "self.client.send_offsets_to_transaction([position], group, COMMIT_SECONDS)",
         "None",
     ),
     "the mark of messages is not in their transaction": Mutant(
         TransactionalProducer._write,
-        "self._producer.send_offsets_to_transaction([position], group, COMMIT_SECONDS)",
+        "self.client.send_offsets_to_transaction([position], group, COMMIT_SECONDS)",
         "self._group.commit(offsets=[position])",
     ),
     "messages are sent without a look at the mark": Mutant(
@@ -124,8 +124,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "the mark is read before the fence": Mutant(
         TransactionalProducer.__init__,
-        "self._do(lambda: self._producer.init_transactions(2 * CONNECT_SECONDS))\n    self.mark = self._read_mark()",
-        "self.mark = self._read_mark()\n    self._do(lambda: self._producer.init_transactions(2 * CONNECT_SECONDS))",
+        "self._do(lambda: self.client.init_transactions(2 * CONNECT_SECONDS))\n    self.mark = self._read_mark()",
+        "self.mark = self._read_mark()\n    self._do(lambda: self.client.init_transactions(2 * CONNECT_SECONDS))",
     ),
     "no fence": Mutant(
         commits._fence, "if row is None or current != wanted:", "if row is None or row.batch + 1 != plan.batch:"
@@ -164,12 +164,12 @@ MUTANTS: dict[str, Mutant] = {
     "results are forgotten in an outage": Mutant(
         Planner._commit,
         "    except CatalogUnavailableError:\n        raise\n",
-        "    except CatalogUnavailableError:\n        self._planned = self._done = None\n        raise\n",
+        "    except CatalogUnavailableError:\n        self.planned = self._done = None\n        raise\n",
     ),
     "results are kept after a commit that was refused": Mutant(
-        Planner._finish,
-        "    self._planned = self._done = None\n    if committed:\n",
-        "    if committed:\n        self._planned = self._done = None\n",
+        Planner.finish,
+        "    self.planned = self._done = None\n    if committed:\n",
+        "    if committed:\n        self.planned = self._done = None\n",
     ),
     "a change between the look and the waiting is missed": Mutant(
         Planner._next, "changes.wait(mark, wake_at - began)", "changes.wait(changes.mark(), wake_at - began)"
@@ -329,7 +329,7 @@ MUTANTS: dict[str, Mutant] = {
         agent._refuse_other, 'if row.state == "DOWN" or not lives:', "if True:"
     ),
     "a slow reading of the clock replaces a fast one": Mutant(
-        clock.read, "seconds > max(SLOW_READING_SECONDS, _reading.seconds)", "False"
+        clock.read, "seconds > max(SLOW_READING_SECONDS, last_reading.seconds)", "False"
     ),
     "a claim for an agent that was lost counts as made": Mutant(
         control.launch_hosts, "(chosen.elsewhere or len(begun) < len(chosen.here))", "len(begun) < len(chosen.here)"

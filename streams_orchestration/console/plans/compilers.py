@@ -55,9 +55,9 @@ class Compilers:
     _made: int = 0
     _waiting: int = 0
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _spare: subprocess.Popen[bytes] | None = None
+    spare: subprocess.Popen[bytes] | None = None
     """A process that has loaded the compiler and waits for work, so that a page need not wait; None without one."""
-    _running: subprocess.Popen[bytes] | None = None
+    running: subprocess.Popen[bytes] | None = None
     _closed: bool = False
 
     def prepare(self) -> None:
@@ -66,8 +66,8 @@ class Compilers:
         Raises:
             OSError: the process cannot be started.
         """
-        if self._spare is None and self.specs and not self._closed:
-            self._spare = subprocess.Popen(
+        if self.spare is None and self.specs and not self._closed:
+            self.spare = subprocess.Popen(
                 _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
             )
 
@@ -91,7 +91,7 @@ class Compilers:
             raise UnknownPlanError(message)
         compared = None if before is None else Choices.of(before)
         task = PlanRequest(path, self.home.root, self.options, Choices.of(choices), compared)
-        with self._waits():
+        with self.waits():
             async with self._turn:
                 answer = await asyncio.to_thread(self._done, task)
         document: dict[str, Any] = answer["document"]
@@ -125,7 +125,8 @@ class Compilers:
             return self._plans[number]
 
     @contextmanager
-    def _waits(self) -> Iterator[None]:
+    def waits(self) -> Iterator[None]:
+        """Count a page that waits within the block. Raise BusyError if more than `MAX_WAITING_PAGES` pages wait."""
         if self._waiting > MAX_WAITING_PAGES:
             message = "The console is compiling for other pages. Try again in a moment."
             raise BusyError(message)
@@ -137,10 +138,10 @@ class Compilers:
 
     def _done(self, task: PlanRequest) -> dict[str, Any]:
         self.prepare()
-        process, self._spare = self._spare, None
+        process, self.spare = self.spare, None
         if process is None:
             return {"document": {"error": "The console is being stopped."}}
-        self._running = process
+        self.running = process
         try:
             output, _ = process.communicate(pickle.dumps(task), timeout=self.seconds)
             return json.loads(output)
@@ -154,18 +155,18 @@ class Compilers:
             )
             return {"document": {"error": message}}
         finally:
-            self._running = None
+            self.running = None
             _end(process)
             self.prepare()
 
     def close(self) -> None:
         """Kill the process that waits for work, and the process that compiles; no other is started."""
         self._closed = True
-        if self._running is not None:
-            _kill(self._running)
-        if self._spare is not None:
-            _end(self._spare)
-            self._spare = None
+        if self.running is not None:
+            _kill(self.running)
+        if self.spare is not None:
+            _end(self.spare)
+            self.spare = None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

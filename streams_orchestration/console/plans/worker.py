@@ -37,10 +37,11 @@ def _main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_SECONDS, PROCESSOR_SECONDS))
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     with output:
-        json.dump(asdict(_answered(task)), output, default=str)
+        json.dump(asdict(answered(task)), output, default=str)
 
 
-def _answered(task: PlanRequest) -> Answer:
+def answered(task: PlanRequest) -> Answer:
+    """Return the answer to a request. If it fails, return an answer with the error in words."""
     try:
         return answer(task)
     except ChoiceError as error:

@@ -77,7 +77,7 @@ class TransactionalProducer:
         self._hangs = False
         """True if a call of the library has not returned, so that the producer must no longer be used."""
         try:
-            self._producer: Any = Producer(self._cluster.settings(**{
+            self.client: Any = Producer(self._cluster.settings(**{
                 "transactional.id": self.name, "transaction.timeout.ms": TRANSACTION_MILLISECONDS,
                 "delivery.report.only.error": True, "linger.ms": 5, "compression.type": "lz4",
                 "queue.buffering.max.messages": 1_000_000, "message.timeout.ms": 60_000,
@@ -94,7 +94,7 @@ class TransactionalProducer:
             raise KafkaRefusedError(str(self._cluster.translated(error, "client"))) from None
         self._check_topic()
         self._made = self._topic_id()
-        self._do(lambda: self._producer.init_transactions(2 * CONNECT_SECONDS))
+        self._do(lambda: self.client.init_transactions(2 * CONNECT_SECONDS))
         self.mark = self._read_mark()
         """The (life, generation, number) of the last completed delivery; None if there is none."""
 
@@ -123,7 +123,7 @@ class TransactionalProducer:
     def _write(self, key: DeliveryKey, messages: Iterable[Iterable[KafkaMessage]], settle: Callable[[], None]) -> None:
         from confluent_kafka import TopicPartition
 
-        self._do(self._producer.begin_transaction)
+        self._do(self.client.begin_transaction)
         for part in messages:
             self._do(lambda part=part: self._send(part))
         self._do(self._drain)
@@ -131,13 +131,11 @@ class TransactionalProducer:
         position = TopicPartition(self._topic, 0, key.number, metadata=mark)
         group = self._group.consumer_group_metadata()
         self._do(
-            lambda: self._answered(
-                lambda: self._producer.send_offsets_to_transaction([position], group, COMMIT_SECONDS)
-            )
+            lambda: self._answered(lambda: self.client.send_offsets_to_transaction([position], group, COMMIT_SECONDS))
         )
         self._check_same_topic()
         settle()
-        self._do(lambda: self._answered(lambda: self._producer.commit_transaction(COMMIT_SECONDS)))
+        self._do(lambda: self._answered(lambda: self.client.commit_transaction(COMMIT_SECONDS)))
 
     def close(self) -> None:
         """Close the clients, except a producer whose call hangs, and drop messages that are not sent.
@@ -150,8 +148,8 @@ class TransactionalProducer:
         if self._hangs:
             return
         with contextlib.suppress(KafkaException):  # a producer that has failed raises an error
-            self._producer.purge()
-            self._producer.flush(0)
+            self.client.purge()
+            self.client.flush(0)
 
     def is_made(self, key: DeliveryKey) -> bool:
         """Return True if this delivery or a later one was completed."""
@@ -209,17 +207,17 @@ class TransactionalProducer:
         for message in messages:
             if not self._is_queued(message):  # the queue is full of earlier messages
                 self._poll_until(lambda message=message: self._is_queued(message))
-        self._producer.poll(0)
+        self.client.poll(0)
         self._check()
 
     def _drain(self) -> None:
         """Wait until the broker has accepted all sent messages."""
-        self._poll_until(lambda: not len(self._producer))
+        self._poll_until(lambda: not len(self.client))
 
     def _poll_until(self, done: Callable[[], bool]) -> None:
         checked = world.monotonic()
         while not done():
-            self._producer.poll(POLL_SECONDS)
+            self.client.poll(POLL_SECONDS)
             self._check()
             if world.monotonic() > checked + TOPIC_CHECK_SECONDS:
                 self._check_topic_if_reached()
@@ -230,7 +228,7 @@ class TransactionalProducer:
 
         options: dict[str, Any] = {} if message.headers is None else {"headers": message.headers}
         try:
-            self._producer.produce(
+            self.client.produce(
                 self._topic, message.value, message.key, partition=message.partition, timestamp=message.timestamp,
                 on_delivery=partial(self._reported, message.row), **options,
             )  # fmt: skip
@@ -289,7 +287,7 @@ class TransactionalProducer:
         try:
             return action()
         except KafkaException as error:
-            for client in (self._producer, self._group):
+            for client in (self.client, self._group):
                 with contextlib.suppress(KafkaException):
                     client.poll(0)  # lets the clients tell why
             self._check()
@@ -306,7 +304,7 @@ class TransactionalProducer:
         if not isinstance(error, KafkaError) or error.code() not in follows:
             return error
         try:
-            self._producer.begin_transaction()  # a transaction that failed refuses it with the reason
+            self.client.begin_transaction()  # a transaction that failed refuses it with the reason
         except KafkaException as failure:
             cause = failure.args[0]
             return cause if cause.txn_requires_abort() or cause.fatal() else error

@@ -68,13 +68,13 @@ class KafkaReader:
             "fetch.queue.backoff.ms": REFILL_MILLISECONDS, "allow.auto.create.topics": False,
         })  # fmt: skip
         try:
-            self._consumer: Any = Consumer(settings)
+            self.client: Any = Consumer(settings)
         except KafkaException as error:
             raise KafkaRefusedError(str(self._cluster.translated(error, "client"))) from None
 
     def close(self) -> None:
         """Disconnect."""
-        self._consumer.close()
+        self.client.close()
 
     def partitions(self, topics: Sequence[str], pattern: str | None) -> list[Partition]:
         """Return all partitions of the topics, or of all topics whose whole names match the pattern.
@@ -86,10 +86,10 @@ class KafkaReader:
         from confluent_kafka import KafkaException
 
         try:
-            known = self._consumer.list_topics(timeout=CONNECT_SECONDS).topics
+            known = self.client.list_topics(timeout=CONNECT_SECONDS).topics
         except KafkaException as error:
             with contextlib.suppress(KafkaException):
-                self._consumer.poll(0)  # lets the client tell why
+                self.client.poll(0)  # lets the client tell why
             raise self._cluster.translated(error) from None
         self._cluster.reached()
         names = list(topics) if pattern is None else sorted(name for name in known if re.fullmatch(pattern, name))
@@ -130,7 +130,7 @@ class KafkaReader:
         from confluent_kafka import KafkaException, TopicPartition
 
         try:
-            return self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=CONNECT_SECONDS)
+            return self.client.get_watermark_offsets(TopicPartition(*partition), timeout=CONNECT_SECONDS)
         except KafkaException as error:
             raise self._cluster.translated(error, shown(partition)) from None
 
@@ -140,7 +140,7 @@ class KafkaReader:
 
         wanted = [TopicPartition(*partition, milliseconds) for partition in partitions]
         try:
-            answers = self._consumer.offsets_for_times(wanted, timeout=CONNECT_SECONDS)
+            answers = self.client.offsets_for_times(wanted, timeout=CONNECT_SECONDS)
         except KafkaException as error:
             raise self._cluster.translated(error) from None
         there = {(each.topic, each.partition): each.offset for each in answers}
@@ -152,7 +152,7 @@ class KafkaReader:
 
         behind = 0
         for partition, next in (*self._at.items(), *self._others.items()):
-            _, end = self._consumer.get_watermark_offsets(TopicPartition(*partition), cached=True)
+            _, end = self.client.get_watermark_offsets(TopicPartition(*partition), cached=True)
             behind += max(end - next, 0)
         return behind
 
@@ -215,12 +215,12 @@ class KafkaReader:
             if goes_on and all(known[each] == positions[each] for each in goes_on):
                 begun = positions.keys() - goes_on
                 if gone := known.keys() - goes_on:
-                    self._consumer.incremental_unassign([TopicPartition(*each) for each in gone])
+                    self.client.incremental_unassign([TopicPartition(*each) for each in gone])
                 if begun:
-                    self._consumer.incremental_assign([TopicPartition(*each, positions[each]) for each in begun])
+                    self.client.incremental_assign([TopicPartition(*each, positions[each]) for each in begun])
             else:
                 goes_on, begun = frozenset[Partition](), positions.keys()
-                self._consumer.assign([TopicPartition(*each, offset) for each, offset in positions.items()])
+                self.client.assign([TopicPartition(*each, offset) for each, offset in positions.items()])
         except KafkaException as error:
             raise self._cluster.translated(error) from None
         self._at, self._waits, self.ended = dict(positions), self._waits & goes_on | begun, self.ended & goes_on
@@ -238,7 +238,7 @@ class KafkaReader:
 
         left = POLL_TIMEOUT_SECONDS if patient or self._waits else 0.0
         try:
-            taken = self._consumer.consume(min(limit, MOST_AT_ONCE), left)
+            taken = self.client.consume(min(limit, MOST_AT_ONCE), left)
         except KafkaException as error:
             raise self._cluster.translated(error) from None
         events = [message for message in taken if message.error() is not None]

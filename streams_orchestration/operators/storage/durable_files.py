@@ -31,7 +31,7 @@ NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EM
 """Error numbers that mean that a file system has no hard links."""
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF)
 """Error numbers of file systems that cannot flush directories: there, names are durable when their call returns."""
-_named: set[Path] = set()
+flushed_names: set[Path] = set()
 """Directories whose own names this process has already flushed to disk."""
 
 
@@ -73,7 +73,7 @@ def sync_contents(paths: Iterable[Path]) -> None:
     Raises:
         OSError: a file is gone or cannot be flushed; `filename` names it.
     """
-    _together(_sync, sorted(set(paths)))
+    in_parallel(_sync, sorted(set(paths)))
 
 
 def write_whole(path: Path, data: Any, *, durably: bool = True) -> None:
@@ -132,7 +132,7 @@ def sync_names(paths: Iterable[Path]) -> None:
         OSError: a directory is gone or cannot be flushed; `filename` names it.
     """
     directories = sorted({path.parent for path in paths})
-    _together(sync_directory, directories)
+    in_parallel(sync_directory, directories)
     for directory in directories:
         _sync_above(directory)
 
@@ -156,7 +156,7 @@ def sync_removals(paths: Iterable[Path]) -> None:
     Raises:
         OSError: a directory cannot be flushed; `filename` names it.
     """
-    _together(_sync_if_there, sorted({path.parent for path in paths}))
+    in_parallel(_sync_if_there, sorted({path.parent for path in paths}))
 
 
 def sync_trees(directories: Iterable[Path]) -> None:
@@ -165,7 +165,7 @@ def sync_trees(directories: Iterable[Path]) -> None:
     Raises:
         OSError: a directory cannot be flushed; `filename` names it.
     """
-    _together(_sync_if_there, sorted({Path(place) for top in directories for place, _, _ in os.walk(top)}))
+    in_parallel(_sync_if_there, sorted({Path(place) for top in directories for place, _, _ in os.walk(top)}))
 
 
 def make_directory(directory: Path) -> None:
@@ -176,7 +176,7 @@ def make_directory(directory: Path) -> None:
 
 def forget_names(directory: Path) -> None:
     """Forget flushed names in a removed directory. Names in a new directory of the same name are then flushed again."""
-    _named.difference_update([each for each in tuple(_named) if each.is_relative_to(directory)])
+    flushed_names.difference_update([each for each in tuple(flushed_names) if each.is_relative_to(directory)])
 
 
 def checksum_of(path: Path) -> int:
@@ -215,7 +215,7 @@ def _sync_if_there(directory: Path) -> None:
         sync_directory(directory)
 
 
-def _together(action: Callable[[Path], None], paths: Sequence[Path]) -> None:
+def in_parallel(action: Callable[[Path], None], paths: Sequence[Path]) -> None:
     """Run an action on several paths in parallel; raise the first error."""
     if len(paths) < 2:
         for path in paths:
@@ -241,9 +241,9 @@ def _sync_above(directory: Path) -> None:
     """
     flushed: list[Path] = []
     for each in (directory, *directory.parents):
-        if each in _named or each == each.parent:
+        if each in flushed_names or each == each.parent:
             break
         with suppress(PermissionError):  # this user cannot have made the directory
             sync_directory(each.parent)
         flushed.append(each)
-    _named.update(flushed)
+    flushed_names.update(flushed)

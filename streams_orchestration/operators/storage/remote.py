@@ -59,7 +59,7 @@ class RemoteStorage:
     @functools.cached_property
     def _system(self) -> Any:
         """The library's file system, connected on first use. Errors pass unchanged; see `call`."""
-        return _connected(parse_address(f"{self.root}/"), self.options.resolved())
+        return connect(parse_address(f"{self.root}/"), self.options.resolved())
 
     def call(self, address: str, action: Callable[[Any], T]) -> T:
         """Run an action with the library's file system, and translate its errors to ones that name the address.
@@ -327,7 +327,7 @@ def _matches(key: Sequence[str], pattern: Sequence[str]) -> bool:
     return not hidden and fnmatch.fnmatchcase(key[0], pattern[0]) and _matches(key[1:], pattern[1:])
 
 
-def _connected(address: Address, options: dict[str, str]) -> Any:
+def connect(address: Address, options: dict[str, str]) -> Any:
     """Return the library's file system for an address, with resolved options. The port of HDFS is 8020 by default.
 
     Errors of the library pass unchanged.

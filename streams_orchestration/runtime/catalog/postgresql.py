@@ -51,7 +51,7 @@ REFUSED = ("authentication failed", "no password supplied", "does not exist", "n
 MISSING = ("3F000", "42P01")
 """SQLSTATEs of a missing schema or table."""
 
-_engines: dict[tuple[str, float], Engine] = {}
+engines: dict[tuple[str, float], Engine] = {}
 _lock = world.Lock()
 
 
@@ -69,11 +69,11 @@ class PostgresqlDatabase(Database):
         self._busy_seconds = busy_seconds
         key = url.render_as_string(hide_password=False), busy_seconds
         with _lock:
-            if key not in _engines:
+            if key not in engines:
                 self.engine = _engine(url, schema, busy_seconds)
                 self.listen()
-                _engines[key] = self.engine
-            self.engine = _engines[key]
+                engines[key] = self.engine
+            self.engine = engines[key]
 
     @classmethod
     def at(cls, url: URL, busy_seconds: float) -> PostgresqlDatabase:
@@ -367,7 +367,7 @@ def _forked() -> None:
     """Forget the parent's connections in a forked child, which must neither use nor close them."""
     global _lock  # noqa: PLW0603  a lock that the parent held would never be released here
     _lock = world.Lock()
-    for engine in _engines.values():
+    for engine in engines.values():
         engine.dispose(close=False)
 
 

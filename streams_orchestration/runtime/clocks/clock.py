@@ -28,12 +28,12 @@ class Reading:
     """Seconds that the reading took."""
 
 
-_reading: Reading | None = None
+last_reading: Reading | None = None
 
 
 def now() -> float:
     """Return the unix seconds of the database's clock; of this machine's clock until the first reading."""
-    return world.now() if _reading is None else world.boot_time() + _reading.offset
+    return world.now() if last_reading is None else world.boot_time() + last_reading.offset
 
 
 def shared(local: float) -> float:
@@ -43,14 +43,14 @@ def shared(local: float) -> float:
 
 def is_stale() -> bool:
     """Return True if the database's clock should be read: there is no reading, or the last one is old or was slow."""
-    if _reading is None or _reading.seconds > SLOW_READING_SECONDS:
+    if last_reading is None or last_reading.seconds > SLOW_READING_SECONDS:
         return True
-    return world.boot_time() - _reading.at > READING_MAX_AGE_SECONDS
+    return world.boot_time() - last_reading.at > READING_MAX_AGE_SECONDS
 
 
 def is_sure() -> bool:
     """Return True if the shared time is known to half of `SLOW_READING_SECONDS`, or is this machine's clock."""
-    return _reading is None or not is_stale()
+    return last_reading is None or not is_stale()
 
 
 def started() -> float:
@@ -68,20 +68,20 @@ def read(value: float, began: float) -> None:
         value: the time that the database's clock showed, in unix seconds.
         began: what `started` returned before the database was asked.
     """
-    global _reading  # noqa: PLW0603  there is one catalog in a process
+    global last_reading  # noqa: PLW0603  there is one catalog in a process
     at = world.boot_time()
     seconds = at - began
     new = Reading(at, value - (began + at) / 2, seconds)
     if (
-        _reading is not None
-        and seconds > max(SLOW_READING_SECONDS, _reading.seconds)
-        and abs(new.offset - _reading.offset) <= (seconds + _reading.seconds) / 2
+        last_reading is not None
+        and seconds > max(SLOW_READING_SECONDS, last_reading.seconds)
+        and abs(new.offset - last_reading.offset) <= (seconds + last_reading.seconds) / 2
     ):
-        new = Reading(at, _reading.offset, _reading.seconds)
-    _reading = new
+        new = Reading(at, last_reading.offset, last_reading.seconds)
+    last_reading = new
 
 
 def forget_reading() -> None:
     """Use the clock of this machine again, until the next reading."""
-    global _reading  # noqa: PLW0603  see `read`
-    _reading = None
+    global last_reading  # noqa: PLW0603  see `read`
+    last_reading = None

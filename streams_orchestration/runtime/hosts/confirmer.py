@@ -30,7 +30,7 @@ class Confirmer:
     def __init__(self, catalog: Catalog, application: str) -> None:
         self._catalog = catalog
         self._application = application
-        self._sources: dict[str, SourceOperator] = {}
+        self.sources: dict[str, SourceOperator] = {}
         self._confirmed: dict[str, Offset] = {}
         self._stopped = world.Event()
         self._thread: world.Thread | None = None
@@ -40,7 +40,7 @@ class Confirmer:
 
         An offset that was confirmed to a former source is confirmed to the new one again.
         """
-        self._sources, self._confirmed = sources, {}
+        self.sources, self._confirmed = sources, {}
         if sources and self._thread is None:
             self._stopped = world.Event()
             self._thread = world.Thread(target=self._run, args=(self._stopped,), name="confirming", daemon=True)
@@ -53,13 +53,13 @@ class Confirmer:
         sources until the next `confirm_for`.
         """
         self._stopped.set()
-        self._sources = {
-            name: source for name, source in self._sources.items() if getattr(source, "confirms_at_end", False)
+        self.sources = {
+            name: source for name, source in self.sources.items() if getattr(source, "confirms_at_end", False)
         }
-        if self._sources:
+        if self.sources:
             with suppress(CatalogUnavailableError):
                 self.confirm()
-        self._sources, self._thread = {}, None
+        self.sources, self._thread = {}, None
 
     def confirm(self) -> None:
         """Confirm each source's offset at the current cuts, unless it is confirmed already; log failures of sources.
@@ -67,7 +67,7 @@ class Confirmer:
         Raises:
             CatalogError: the cuts cannot be read. Without sources, they are not read.
         """
-        sources = self._sources
+        sources = self.sources
         for name, offset in cut_offsets(self._catalog, self._application).items() if sources else ():
             if name in sources and self._confirmed.get(name) != offset:
                 try:

@@ -85,7 +85,7 @@ class Heartbeat:
 
     def start(self) -> None:
         """Start the thread of the heartbeat."""
-        world.Thread(target=self._beat, daemon=True).start()
+        world.Thread(target=self.run, daemon=True).start()
 
     def note_turn(self) -> None:
         """Note that the main loop has made a turn."""
@@ -110,7 +110,7 @@ class Heartbeat:
             return None
         return self._hung or self._engine.ended(patience)
 
-    def _beat(self) -> None:
+    def run(self) -> None:
         """Look for hangs every `HANG_CHECK_SECONDS`, and report every `HEARTBEAT_SECONDS`; log errors and continue.
 
         A report for which the catalog could not be used is repeated at the next check.
@@ -122,7 +122,7 @@ class Heartbeat:
             try:
                 if now >= next_beat and self._report(now):
                     next_beat = now + HEARTBEAT_SECONDS
-                self._kill_hung(tasks, now)
+                self.kill_hung(tasks, now)
             except Exception:  # this thread must not end: a host without heartbeats would count as dead
                 log.exception("A check of the host's processes failed; it is repeated soon")
             world.sleep(HANG_CHECK_SECONDS)
@@ -149,7 +149,7 @@ class Heartbeat:
             return False
         return True
 
-    def _kill_hung(self, tasks: HungTasks, now: float) -> None:
+    def kill_hung(self, tasks: HungTasks, now: float) -> None:
         """Kill the engine's process if it does not answer, and workers without progress; log each.
 
         Do nothing while no engine is watched, without a limit, and once the engine was killed.

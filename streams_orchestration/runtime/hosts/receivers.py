@@ -95,7 +95,7 @@ class Receiver:
             while not self._stopping:
                 try:
                     if intake is None:
-                        intake = await asyncio.to_thread(self._open)
+                        intake = await asyncio.to_thread(self.open_journal)
                     await self.source.receive(intake)
                     error: Exception = ConnectionError("it ended without an error")
                 except (OSError, JournalHeldError, RefusedError) as raised:
@@ -132,7 +132,15 @@ class Receiver:
             with contextlib.suppress(OSError):
                 JournalFiles(self.directory).report({"error": str(error), "refused": refused})
 
-    def _open(self) -> Intake:
+    def open_journal(self) -> Intake:
+        """Open the journal of the source, and return the intake that writes to it; its last error is cleared.
+
+        The journal is closed again if the receiver was stopped meanwhile, or if an error is raised.
+
+        Raises:
+            DamagedError, JournalHeldError: the journal is damaged, or another process has it open.
+            OSError: the journal cannot be read or written.
+        """
         journal = Journal(self.directory, self.source.parameters.journal_limit)
         try:
             with self._lock:

@@ -98,19 +98,19 @@ def _finish(path: Path, size: int) -> None:
     """
     part = _part(path)
     if part.exists() and part.stat().st_size > size:
-        part.rename(f"{path}.{_base(path) + part.stat().st_size}")
+        part.rename(f"{path}.{base_of(path) + part.stat().st_size}")
 
 
 def _move(path: Path, log: BinaryIO, size: int) -> None:
     block = os.fstatvfs(log.fileno()).f_bsize
     length = (size - 1) // block * block
-    part, base = _part(path), _base(path)
+    part, base = _part(path), base_of(path)
     try:
         with part.open("wb") as old:
             if hasattr(os, "posix_fallocate") and length:
                 os.posix_fallocate(old.fileno(), 0, length)  # a full disk is noticed before anything is copied
             _copy(log, old, length)
-            if not (length and _collapse(log.fileno(), length)):
+            if not (length and collapse(log.fileno(), length)):
                 length += _copy(log, old, None)
                 os.ftruncate(log.fileno(), 0)
     except BaseException:
@@ -133,7 +133,7 @@ def _copy(log: BinaryIO, old: BinaryIO, length: int | None) -> int:
     return copied
 
 
-def _collapse(descriptor: int, length: int) -> bool:
+def collapse(descriptor: int, length: int) -> bool:
     """Remove bytes from the front of a file; return False if the system or the file system cannot do so."""
     import ctypes
 
@@ -151,7 +151,7 @@ def _olds(path: Path) -> list[_Old]:
     return sorted((_Old(old, int(number)) for old, number in numbers if number.isdecimal()), key=lambda old: old.end)
 
 
-def _base(path: Path) -> int:
+def base_of(path: Path) -> int:
     """Return the position of the first byte of a log's own file; 0 if no old file precedes it."""
     olds = _olds(path)
     return olds[-1].end if olds else 0

@@ -21,12 +21,12 @@ class _MaskedRecord(logging.LogRecord):
         return masked(super().getMessage())
 
 
-_format_exception_only = traceback.TracebackException.format_exception_only
+format_exception_only = traceback.TracebackException.format_exception_only
 
 
 def _masked_exception_only(self: traceback.TracebackException, *arguments: object, **named: object) -> Iterator[str]:
     """Yield the lines of an exception without secrets; all tracebacks of Python are made with this function."""
-    lines: Iterator[str] = _format_exception_only(self, *arguments, **named)  # type: ignore[arg-type]
+    lines: Iterator[str] = format_exception_only(self, *arguments, **named)  # type: ignore[arg-type]
     return map(masked, lines)
 
 

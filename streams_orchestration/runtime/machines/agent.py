@@ -121,8 +121,8 @@ class Agent:
             OSError, StreamsRuntimeError: the state directory, a log or the catalog cannot be used; see `turn`.
         """
         os.environ[MACHINE] = self._machine.name
-        self._outage.through(self._await_former)
-        self._outage.through(self._register)
+        self._outage.through(self.await_former)
+        self._outage.through(self.register)
         note_machine(self._home, self._machine.name)
         log.info("machine %s is registered in %s", self._machine.name, self._catalog.name)
         while not self._ended:
@@ -130,7 +130,7 @@ class Agent:
             self._outage.through(self.turn)
             self._await_change(mark)
         self._launcher.end()
-        Outage(RENEW_SECONDS, log).through(self._leave)
+        Outage(RENEW_SECONDS, log).through(self.leave)
         log.info("the agent of machine %s has ended; hosts that it has started keep running", self._machine.name)
 
     def end(self) -> None:
@@ -178,10 +178,10 @@ class Agent:
         if world.pid() == 1:
             reap_adopted()
 
-    def _await_former(self) -> None:
+    def await_former(self) -> None:
         """Wait until a lease of this machine's name, held by an agent of another boot, has expired, or `end` is called.
 
-        If that lease is renewed meanwhile, return at once; `_register` then raises MachineError. Before the wait, which
+        If that lease is renewed meanwhile, return at once; `register` then raises MachineError. Before the wait, which
         is logged, leases are shortened that last too long (`shorten_leases`).
         """
         named = select(tables.machine).where(tables.machine.c.name == self._machine.name)
@@ -205,7 +205,14 @@ class Agent:
             lease = row.lease_until
             world.sleep(POLL_SECONDS)
 
-    def _register(self) -> None:
+    def register(self) -> None:
+        """Enter the machine into the catalog, in place of an earlier row of this name, with a new lease.
+
+        A drained machine stays drained. Hosts that ran here before the last boot are marked as failed.
+
+        Raises:
+            MachineError: another agent has registered the machine, and lives.
+        """
         m, name = tables.machine, self._machine.name
         product = version("streams-orchestration")
         with self._catalog.write() as connection:
@@ -238,7 +245,8 @@ class Agent:
             raise MachineError(message)
         shorten_leases(self._catalog)
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
+        """Mark the machine as down, and end its lease; do nothing if another agent has registered it."""
         with self._catalog.write() as connection:
             connection.execute(_LEAVE, self._mine() | {"until": clock.now()})
 

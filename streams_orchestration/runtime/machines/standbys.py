@@ -76,7 +76,8 @@ class Standbys:
         self._wanted = wanted
         self._engine = replace(engine, queries=True)
         self._launcher = launcher
-        self._waiting: list[Standby] = []
+        self.standbys: list[Standby] = []
+        """The standbys whose processes have not become hosts, in the order of their starts."""
         self._log_size = log_size
         self._errors = LoopErrors(log)
         self._launched = -STANDBY_DELAY_SECONDS
@@ -84,7 +85,7 @@ class Standbys:
     @property
     def waiting(self) -> int:
         """The number of standbys with a running engine."""
-        return sum(standby.up for standby in self._waiting)
+        return sum(standby.up for standby in self.standbys)
 
     def launch(self, start: HostStart) -> ProcessIdentity:
         """Make a standby the host, if the engine settings fit, and log that; or start a new process.
@@ -94,8 +95,8 @@ class Standbys:
         """
         self._launched = world.monotonic()
         self._forget_ended()
-        while self._waiting and replace(start.engine, queries=True) == self._engine:
-            standby = next((each for each in self._waiting if each.up), self._waiting[0])
+        while self.standbys and replace(start.engine, queries=True) == self._engine:
+            standby = next((each for each in self.standbys if each.up), self.standbys[0])
             self._drop(standby)
             if _assign_host(standby, start):
                 log.info("pid %s was on standby", standby.identity.pid)
@@ -112,27 +113,27 @@ class Standbys:
         place = self._home.standby_log(self._machine)
         with self._errors.survived(f"{place} is not rotated"):
             rotate_log(place, self._log_size)
-        if len(self._waiting) < self._wanted and world.monotonic() - self._launched >= STANDBY_DELAY_SECONDS:
+        if len(self.standbys) < self._wanted and world.monotonic() - self._launched >= STANDBY_DELAY_SECONDS:
             self._launched = world.monotonic()
             try:
-                self._waiting.append(self._start())
+                self.standbys.append(self._start())
             except (HostLaunchError, JavaError, OSError) as error:
                 log.error("no host can be kept on standby: %s", error)
 
     def end(self) -> None:
         """Make all standbys end by closing their input, without waiting for them."""
-        for standby in tuple(self._waiting):
+        for standby in tuple(self.standbys):
             assert standby.process.stdin is not None
             with contextlib.suppress(OSError):  # one that has died
                 standby.process.stdin.close()
             self._drop(standby)
 
     def _drop(self, standby: Standby) -> None:
-        self._waiting.remove(standby)
+        self.standbys.remove(standby)
         os.close(standby.pipe)
 
     def _forget_ended(self) -> None:
-        for standby in tuple(self._waiting):
+        for standby in tuple(self.standbys):
             if standby.process.poll() is not None:
                 log.warning("a standby, pid %s, has ended with status %s", standby.process.pid, standby.process.poll())
                 self._drop(standby)

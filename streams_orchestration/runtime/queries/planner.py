@@ -58,7 +58,7 @@ class Planner:
         self.options = options
         self._patience = patience
         self.scratch = Scratch(options["scratch"])
-        self._planned: BatchPlan | None = None
+        self.planned: BatchPlan | None = None
         self._pace = Pace(int(options["limit"]), os.cpu_count() or 1)
         self._period: float | None = None
         self._began = 0.0
@@ -130,7 +130,7 @@ class Planner:
             CatalogUnavailableError: the catalog cannot be used at present; the call may be repeated.
             StreamsRuntimeError: a task failed, or the commit was refused.
         """
-        self._finish(batch)
+        self.finish(batch)
         world.sleep(max(not_before - world.monotonic(), 0.0))
         changes = self._catalog.changes
         until = world.monotonic() + self._patience
@@ -159,7 +159,7 @@ class Planner:
             if plan is not None:
                 self._period = view.period
                 self._began = world.monotonic()
-                self._planned = replace(
+                self.planned = replace(
                     plan, planned_at=clock.now(), plan_seconds=self._began - began, token=world.new_id()
                 )
                 return plan.batch
@@ -181,13 +181,13 @@ class Planner:
             StreamsRuntimeError: this planner has not planned the batch, so running it would skip tuples.
             OSError: the plan's file cannot be written.
         """
-        if self._planned is None or self._planned.batch != batch:
+        if self.planned is None or self.planned.batch != batch:
             message = f"the engine asks for batch {batch}, which this reader has not planned"
             raise StreamsRuntimeError(message)
         self.scratch.plan(batch)
         return [
-            (task.partition, plan_codec.dump_json(replace(self._planned, inputs=(task,))))
-            for task in self._planned.inputs
+            (task.partition, plan_codec.dump_json(replace(self.planned, inputs=(task,))))
+            for task in self.planned.inputs
         ]
 
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
@@ -213,14 +213,14 @@ class Planner:
             self._opened = Catalog(Home(Path(self.options["home"])), patience=OUTAGE_SECONDS, notified=notified)
         return self._opened
 
-    def _finish(self, batch: int) -> None:
+    def finish(self, batch: int) -> None:
         """Commit the planned batch if the engine has run it, log it, and learn the pace from it.
 
         Raises:
             CatalogUnavailableError: the catalog cannot be reached; the commit may be repeated.
             StreamsRuntimeError: a task failed, or the commit was refused.
         """
-        plan = self._planned
+        plan = self.planned
         if plan is None or plan.batch != batch:
             return
         self.scratch.take_back()
@@ -229,7 +229,7 @@ class Planner:
             self._done = self._answers(plan), took
         results, took = self._done
         committed = self._commit(plan, results, took)
-        self._planned = self._done = None
+        self.planned = self._done = None
         if committed:
             self._sources_due = world.monotonic() + self._source_pause(plan, results)
             self._pace.learn(results, took, self._period)

@@ -69,7 +69,7 @@ def preview_redeploy(
     with catalog.read() as connection:
         row = application_row(connection, catalog.home, application)
         deployed = deployed_plan(connection, row)
-        chains = _state_chains(connection, deployed) if stored else {}
+        chains = state_chains(connection, deployed) if stored else {}
     facts = {operator: _facts_of(chain, catalog, deployed) for operator, chain in chains.items()}
     states = {operator: each for operator, each in facts.items() if each is not None} if stored else None
     try:
@@ -95,7 +95,7 @@ def _facts_of(chain: StoredState, catalog: Catalog, deployed: PlannedCompilation
             return stored_facts(catalog.store, chain)
         except OperatorError:
             with catalog.read() as connection:
-                newest = _state_chains(connection, deployed).get(chain.operator)
+                newest = state_chains(connection, deployed).get(chain.operator)
             if newest is None or newest == chain:
                 raise
             chain = newest
@@ -130,7 +130,7 @@ def deployed_plan(connection: Connection, row: ApplicationRow) -> PlannedCompila
     return read_stored(row).with_plan(DeploymentPlan(pes, units))
 
 
-def _state_chains(connection: Connection, deployed: PlannedCompilation) -> dict[str, StoredState]:
+def state_chains(connection: Connection, deployed: PlannedCompilation) -> dict[str, StoredState]:
     """Return the newest state of each operator of the deployed plan that has one."""
     chains: dict[str, StoredState] = {}
     for program in deployed.deployment.programs:

@@ -79,8 +79,10 @@ class Publisher:
     ) -> None:
         self.catalog = catalog
         self.deliverers = deliverers or {}
-        self._busy: dict[str, world.Thread] = {}
-        self._lock = world.Lock()
+        self.deliveries: dict[str, world.Thread] = {}
+        """The thread of the last delivery of each sink; ended ones are forgotten in the next turn."""
+        self.lock = world.Lock()
+        """Held while `failing` is read or changed, since threads of deliveries change it."""
         self.application = application
         self.clock = clock or world.monotonic
         self.failing = {operator: SinkFailure() for operator in failing_sinks(catalog, application)}
@@ -130,7 +132,7 @@ class Publisher:
         for deliverer in self.deliverers.values():
             deliverer.flush()
         self.turn()
-        for thread in list(self._busy.values()):
+        for thread in list(self.deliveries.values()):
             thread.join(max(until - world.monotonic(), 0.0))
         publish_files(self.catalog, self.application)
         for operator, deliverer in self.deliverers.items():
@@ -153,12 +155,12 @@ class Publisher:
         seen = outstanding(self.catalog, self.application, deliveries=bool(free))
         self._waiting = bool(resting)
         for operator, outputs in self._ready(seen.deliveries, free) if free else ():
-            self._busy[operator] = world.Thread(target=self.deliver, args=(operator, outputs), daemon=True)
-            self._busy[operator].start()
+            self.deliveries[operator] = world.Thread(target=self.deliver, args=(operator, outputs), daemon=True)
+            self.deliveries[operator].start()
         count, errors = publish_files(self.catalog, self.application, resting, seen)
         for error in errors:
             self.failed(error)
-        for operator in self._failing_sinks() - {error.operator for error in errors} - resting - set(self._busy):
+        for operator in self._failing_sinks() - {error.operator for error in errors} - resting - set(self.deliveries):
             self.succeeded(operator)
         return count
 
@@ -195,8 +197,8 @@ class Publisher:
 
     def _free(self, resting: Set[str]) -> set[str]:
         """Return the delivering sinks that neither rest nor deliver already."""
-        self._busy = {operator: thread for operator, thread in self._busy.items() if thread.is_alive()}
-        return set(self.deliverers) - resting - set(self._busy)
+        self.deliveries = {operator: thread for operator, thread in self.deliveries.items() if thread.is_alive()}
+        return set(self.deliverers) - resting - set(self.deliveries)
 
     def _ready(self, rows: Iterable[DueOutput], free: Set[str]) -> list[tuple[str, list[DueOutput]]]:
         """Return the free sinks that have work, with their outputs; note whether other sinks have outputs that wait."""
@@ -215,7 +217,7 @@ class Publisher:
 
         Threads of deliveries may change them meanwhile.
         """
-        with self._lock:
+        with self.lock:
             return {operator for operator, failure in self.failing.items() if which(failure)}
 
     def failed(self, error: OutputError) -> None:
@@ -223,7 +225,7 @@ class Publisher:
 
         If an output is lost or refused, the sink's PE fails (`record_failure`).
         """
-        with self._lock:
+        with self.lock:
             failure = self.failing.setdefault(error.operator, SinkFailure())
             now, reason = self.clock(), str(error)
             known = {each: times for each, times in failure.files.items() if now - times[1] <= RECURS_SECONDS}
@@ -241,7 +243,7 @@ class Publisher:
         A failure lasts from the first to the last error with its reason, and until now if no other error came after it.
         """
         now = self.clock()
-        with self._lock:
+        with self.lock:
             found = [
                 FileFailure((now if reason == each.reason else last) - first, reason)
                 for each in self.failing.values()
@@ -251,7 +253,7 @@ class Publisher:
 
     def succeeded(self, operator: str) -> None:
         """Log that a failed sink works again, and clear its failure in the catalog."""
-        with self._lock:
+        with self.lock:
             self.failing.pop(operator, None)
         log.info("operator %s: its outputs become visible again", operator)
         record_success(self.catalog, self.application, operator)

@@ -91,26 +91,26 @@ class RemoteStore(Store):
         if self.path(address) is not None:
             return super().write(address, *parts)
         data = parts[0] if len(parts) == 1 else b"".join(parts)
-        return self._tried(lambda storage: storage.put(self._place(address), data))
+        return self.attempt(lambda storage: storage.put(self._place(address), data))
 
     def read(self, address: str) -> bytes:
         """Return the whole content of a file."""
         if self.path(address) is not None:
             return super().read(address)
-        return self._tried(lambda storage: storage.get(self._place(address)))
+        return self.attempt(lambda storage: storage.get(self._place(address)))
 
     def size(self, address: str) -> int:
         """Return the size of a file in bytes, by one request."""
         if self.path(address) is not None:
             return super().size(address)
-        return self._tried(lambda storage: storage.file(self._place(address)).stat().st_size)
+        return self.attempt(lambda storage: storage.file(self._place(address)).stat().st_size)
 
     def sizes(self, directory: str) -> dict[str, int] | None:
         """Return the size in bytes of each file below a directory of the object store, by address; never None.
 
         All sizes come from one list request. Files of this machine are left out.
         """
-        sizes = self._tried(lambda storage: storage.sizes(self._place(directory)))
+        sizes = self.attempt(lambda storage: storage.sizes(self._place(directory)))
         return {name.removeprefix(f"{self.root}/"): size for name, size in sizes.items()}
 
     def below(self, directory: str) -> list[str]:
@@ -123,7 +123,7 @@ class RemoteStore(Store):
         """Remove a file, by one request; do nothing if it does not exist."""
         if self.path(address) is not None:
             return super().remove(address)
-        return self._tried(lambda storage: storage.file(self._place(address)).unlink(missing_ok=True))
+        return self.attempt(lambda storage: storage.file(self._place(address)).unlink(missing_ok=True))
 
     def remove_all(self, directory: str) -> None:
         """Remove a directory on this machine as far as possible, then its files in the object store one after another.
@@ -155,7 +155,7 @@ class RemoteStore(Store):
             return self.keep(Path(self.title(source)), target)
         if self.path(target) is not None:
             return super().write(target, self.read(source))
-        return self._tried(lambda storage: storage.copy(self._place(source), self._place(target)))
+        return self.attempt(lambda storage: storage.copy(self._place(source), self._place(target)))
 
     def fetch(self, address: str, path: Path) -> None:
         """Download a file from the object store, replacing a file at the path.
@@ -173,7 +173,7 @@ class RemoteStore(Store):
     def _place(self, address: str) -> str:
         return f"{self.root}/{address}"
 
-    def _tried(self, action: Callable[[Storage], T]) -> T:
+    def attempt(self, action: Callable[[Storage], T]) -> T:
         """Run an action in the storage, and return its result.
 
         While the storage is unavailable, a patient store repeats the action for `RETRY_SECONDS`, and logs each

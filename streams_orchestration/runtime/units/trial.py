@@ -84,7 +84,7 @@ def open_trial(
         return []
     trial = read_trial(connection, application)
     assert trial is not None
-    return _close_passed_trial(connection, trial)
+    return close_passed_trial(connection, trial)
 
 
 def decide(catalog: Catalog, application: str) -> None:
@@ -107,7 +107,7 @@ def decide(catalog: Catalog, application: str) -> None:
             if verdict.state == "REVERTED":
                 garbage = revert(connection, trial, verdict.cause)
             elif verdict.state == "PASSED":
-                garbage = _close_passed_trial(connection, trial)
+                garbage = close_passed_trial(connection, trial)
     retract(catalog, application, garbage)
 
 
@@ -168,7 +168,7 @@ def end_trial(connection: Connection, trial: TrialRow, state: TrialState, **valu
     connection.execute(mine.values(state=state, ended_at=clock.now(), before=None, files=[], **values))
 
 
-def _close_passed_trial(connection: Connection, trial: TrialRow) -> list[str]:
+def close_passed_trial(connection: Connection, trial: TrialRow) -> list[str]:
     """Close a trial that has passed, with its pause, and show its epochs.
 
     Return the files that only the previous plan named.

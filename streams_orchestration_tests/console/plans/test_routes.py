@@ -51,7 +51,7 @@ def test_only_specs_of_the_command_line_are_read_or_run(compilers: Compilers, tm
         assert answer.status_code == 404
         assert f"`streams console {spec}`" in answer.json()["error"]
     assert not ran.exists()
-    assert compilers._spare is None, "no process was started"
+    assert compilers.spare is None, "no process was started"
 
 
 @pytest.mark.parametrize("body", [{}, {"spec": None}, {"spec": ["x"]}, []])
@@ -63,7 +63,7 @@ def test_a_request_without_a_spec_is_refused(compilers: Compilers, body: object)
 def test_choices_of_another_form_start_no_process(compilers: Compilers, choices: object):
     answer = client_of(compilers).post("/api/plans", json={"spec": str(compilers.specs[0]), "choices": choices})
     assert answer.status_code == 400
-    assert compilers._spare is None
+    assert compilers.spare is None
 
 
 def test_a_token_guards_plans(compilers: Compilers):
@@ -121,10 +121,10 @@ def test_the_plan_of_a_deployed_application_is_read_from_the_catalog(deployed: D
 def test_no_more_pages_wait_than_may(compilers: Compilers):
     with ExitStack() as waiting:
         for _ in range(MAX_WAITING_PAGES + 1):
-            waiting.enter_context(compilers._waits())
-        with pytest.raises(BusyError), compilers._waits():
+            waiting.enter_context(compilers.waits())
+        with pytest.raises(BusyError), compilers.waits():
             pass
-    with compilers._waits():
+    with compilers.waits():
         pass
 
 
@@ -140,7 +140,7 @@ def test_a_process_compiles_and_one_that_takes_too_long_is_ended(tmp_path: Path)
         answer = client.post("/api/plans", json={"spec": str(never)})
         assert answer.status_code == 400
         assert "compiling took more than 0.5 s" in answer.json()["error"]
-    assert compilers._spare is None
+    assert compilers.spare is None
 
 
 @pytest.mark.slow
@@ -150,13 +150,13 @@ def test_a_compilation_ends_with_the_console(tmp_path: Path):
 
     async def stopped() -> None:
         compiling = asyncio.create_task(compilers.compile(str(never), {}, None))
-        while compilers._running is None:
+        while compilers.running is None:
             await asyncio.sleep(0)
-        running = compilers._running
+        running = compilers.running
         compilers.close()
         with pytest.raises(ChoiceError, match="ended"):
             await compiling
         assert running.returncode is not None
 
     asyncio.run(stopped())
-    assert compilers._spare is None
+    assert compilers.spare is None

@@ -77,7 +77,7 @@ REDIS_ERRORS: list[tuple[Exception, bool]] = [
 def test_redis(tmp_path: Path, error: Exception, final: bool):
     source = Bench(RedisSource, [], [ROW], results=tmp_path, url="redis://host", stream="in").operator
     assert isinstance(source, RedisSource)
-    explained = source._explained(error)
+    explained = source.explained(error)
     assert isinstance(explained, RefusedError if final else ConnectionError), explained
     assert str(explained).startswith("redis://host")
 
@@ -110,7 +110,7 @@ NATS_ERRORS: list[tuple[Exception, bool]] = [
 def test_nats(tmp_path: Path, error: Exception, final: bool):
     source = Bench(NATSSource, [], [ROW], results=tmp_path, url="nats://host", stream="IN").operator
     assert isinstance(source, NATSSource)
-    explained = source._explained(error, [])
+    explained = source.explained(error, [])
     assert isinstance(explained, RefusedError if final else ConnectionError), explained
     assert str(explained).startswith("nats://host")
 

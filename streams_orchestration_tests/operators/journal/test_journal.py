@@ -241,7 +241,7 @@ def descriptors() -> int:
     return psutil.Process().num_fds()
 
 
-@pytest.mark.parametrize("fails", ["_recover", "_begun_segments"])
+@pytest.mark.parametrize("fails", ["durable", "segments"])
 def test_a_journal_that_cannot_be_recovered_leaves_nothing_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
 ):
@@ -251,7 +251,7 @@ def test_a_journal_that_cannot_be_recovered_leaves_nothing_open(
     Journal(tmp_path, LIMIT).close()
     before = descriptors()
     with monkeypatch.context() as patch:
-        patch.setattr(Journal, fails, fail)
+        patch.setattr(JournalFiles, fails, fail)
         for _ in range(3):
             with pytest.raises(OSError, match="Input/output error"):
                 Journal(tmp_path, LIMIT)
@@ -272,9 +272,14 @@ def test_a_key_is_known_also_while_the_journal_is_looked_through_anew(tmp_path: 
         known.append(journal.knows("known"))
         return places(*arguments)
 
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch, pytest.raises(JournalFullError):
+        patch.setattr(writing.os, "fdatasync", fail)
+        journal.append([Arrival([b"b"])])
     monkeypatch.setattr(writing, "places", looked_through)
-    journal._take_back()
-    journal._recover()
+    journal.append([Arrival([b"b"])])
     assert known == [True, True]
     assert journal.knows("known")
     journal.close()

@@ -60,7 +60,7 @@ def test_datagrams_that_wait_have_a_limit_of_number_and_bytes(monkeypatch: pytes
     monkeypatch.setattr(udp_source, "WAITING_BYTES", 10)
 
     async def added() -> list[bool]:
-        waiting = udp_source._Waiting()
+        waiting = udp_source.WaitingDatagrams()
         found = [waiting.add(value, "sender") for value in (b"12345", b"123456", b"", b"1234", b"")]
         taken = await waiting.taken()
         found.append(waiting.add(b"", "sender"))

@@ -98,7 +98,7 @@ def test_a_delivery_may_die_at_any_step_and_be_repeated(kafka: Broker, after: st
     first = sink(kafka, topic)
     deliver(first, topic, 1)
     assert first.producer is not None
-    first.producer._producer = Dying(first.producer._producer, after)
+    first.producer.client = Dying(first.producer.client, after)
     with pytest.raises(DiedError):
         deliver(first, topic, 2)
     second = sink(kafka, topic)  # the sink of the next process
@@ -135,7 +135,7 @@ def refuses_more(operator: KafkaSink, topic: str) -> bool:
 
     assert operator.producer is not None
     try:
-        operator.producer._producer.produce(topic, b"{}")
+        operator.producer.client.produce(topic, b"{}")
     except KafkaException:
         return True
     return False
@@ -235,7 +235,7 @@ def deliver_and(action: Callable[[], None], operator: KafkaSink, topic: str, *, 
         for number in range(3):
             if number == before:
                 if operator.producer is not None:
-                    operator.producer._producer.flush(30)
+                    operator.producer.client.flush(30)
                 action()
             if number < 2:
                 yield batch(operator, [(2, str(number))])

@@ -53,7 +53,7 @@ def test_messages_of_a_partition_come_in_order(reader: KafkaReader):
 def test_no_garbage_is_collected_among_messages_that_come(reader: KafkaReader):
     """Each collection would look at all of them."""
     collected: list[str] = []
-    real = reader._consumer
+    real = reader.client
 
     class Watched:
         def __getattr__(self, name: str) -> Any:
@@ -69,7 +69,7 @@ def test_no_garbage_is_collected_among_messages_that_come(reader: KafkaReader):
     def heard(phase: str, _info: dict[str, int]) -> None:
         collected.append(phase)
 
-    reader._consumer = Watched()
+    reader.client = Watched()
     assert len(read_all(reader)) == MESSAGES
     assert collected == []
     assert gc.isenabled()

@@ -19,6 +19,8 @@ from streams_orchestration.operators.errors.errors import DataError  # noqa: E40
 from streams_orchestration.operators.kafka.client import KafkaAwayError  # noqa: E402
 from streams_orchestration.operators.kafka.offsets import Positions  # noqa: E402
 from streams_orchestration.operators.kafka.reader import KafkaReader  # noqa: E402
+from streams_orchestration.operators.messages.decoders import decode  # noqa: E402
+from streams_orchestration.operators.standard.systems import kafka_source  # noqa: E402
 from streams_orchestration.operators.standard.systems.kafka_source import KafkaSource  # noqa: E402
 from streams_orchestration_tests.examples import examples  # noqa: E402
 from streams_orchestration_tests.operators.harness import Bench  # noqa: E402
@@ -98,17 +100,16 @@ def test_a_failure_while_reading_ahead_is_raised_in_its_turn_and_tried_again(
 ):
     bench = source(brokers, tmp_path)
     with monkeypatch.context() as patch:
-        real = KafkaSource._decode
         calls: list[int] = []
 
-        def away(self: KafkaSource, values: Any) -> Any:
+        def away(values: Any, *more: Any) -> Any:
             calls.append(len(values))
             if len(calls) == 2:
                 message = "the cluster is away"
                 raise KafkaAwayError(message)
-            return real(self, values)
+            return decode(values, *more)
 
-        patch.setattr(KafkaSource, "_decode", away)
+        patch.setattr(kafka_source, "decode", away)
         offset = begun(bench)
         bench.sent.clear()
         assert bench.produce(offset, LIMIT).offset == offset

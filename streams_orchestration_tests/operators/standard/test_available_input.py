@@ -82,7 +82,7 @@ class Changes:
         change_slots.events(self.target, (number, "k"))
 
     def numbers(self, bench: Bench) -> list[int]:
-        change_slots.operator_of(bench)._let_go()
+        change_slots.operator_of(bench).disconnect()
         return [row[1] for row in bench.rows()]
 
 

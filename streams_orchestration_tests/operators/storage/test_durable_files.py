@@ -17,13 +17,13 @@ class Met(PosixPath):
     """A directory beside which another thread makes one while it is looked at."""
 
     def is_relative_to(self, *other: Any) -> bool:
-        durable_files._named.add(Path(f"{self}-new"))
+        durable_files.flushed_names.add(Path(f"{self}-new"))
         return super().is_relative_to(*other)
 
 
 def test_names_are_forgotten_while_another_thread_makes_directories(monkeypatch: pytest.MonkeyPatch):
     named = {Met("/results/a"), Met("/results/b"), Met("/other")}
-    monkeypatch.setattr(durable_files, "_named", named)
+    monkeypatch.setattr(durable_files, "flushed_names", named)
     durable_files.forget_names(Path("/results"))
     assert {str(each) for each in named} == {"/other", "/results/a-new", "/results/b-new", "/other-new"}
 
@@ -60,7 +60,7 @@ def test_the_error_of_a_file_that_cannot_be_removed_either_is_the_first_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ):
     def fail(number: int, reason: str) -> Callable[..., None]:
-        def failing(*_: object, **_named: object) -> None:
+        def failing(*_: object, **flushed_names: object) -> None:
             raise OSError(number, reason)
 
         return failing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import pytest
 from pyarrow import fs
@@ -21,28 +21,62 @@ BUFFER_BYTES = 32 << 10
 BY_ROWS = [name for name in FORMATS if name not in ("parquet", "arrow")]
 
 
+class CountedFile:
+    """A file of a storage that notes the bytes that each request asks for."""
+
+    def __init__(self, file: Any, sizes: list[int]) -> None:
+        self._file, self._sizes = file, sizes
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def readinto(self, buffer: Any) -> int:
+        """Read, and note the size."""
+        self._sizes.append(len(buffer))
+        return self._file.readinto(buffer)
+
+
+class CountedStorage:
+    """A directory in the place of a storage, whose files are counted."""
+
+    def __init__(self, root: Path) -> None:
+        self.requests: list[int] = []
+        self._system = fs.SubTreeFileSystem(str(root), fs.LocalFileSystem())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._system, name)
+
+    def open_input_file(self, path: str) -> CountedFile:
+        """Return a file whose requests are noted."""
+        return CountedFile(self._system.open_input_file(path), self.requests)
+
+
 @pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def storage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CountedStorage:
+    storage = CountedStorage(tmp_path)
+    monkeypatch.setattr(remote, "BUFFER_BYTES", BUFFER_BYTES)
+    monkeypatch.setattr(remote, "connect", lambda *_: storage)
+    return storage
+
+
+@pytest.fixture
+def bucket(storage: CountedStorage, tmp_path: Path) -> Path:
     """A directory in the place of a bucket, read with a buffer that is small beside its files."""
     place = tmp_path / uuid.uuid4().hex  # a storage is kept for each bucket
     place.mkdir()
-    monkeypatch.setattr(remote, "BUFFER_BYTES", BUFFER_BYTES)
-    monkeypatch.setattr(remote, "_connected", lambda *_: fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()))
     return place
 
 
 @pytest.fixture
-def requests(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def requests(storage: CountedStorage) -> list[int]:
     """The bytes that every request so far has asked for."""
-    sizes: list[int] = []
-    read = remote._Raw.readinto
-
-    def counted(raw: Any, buffer: Any) -> int:
-        sizes.append(len(buffer))
-        return read(raw, buffer)
-
-    monkeypatch.setattr(remote._Raw, "readinto", counted)
-    return sizes
+    return storage.requests
 
 
 READINGS: dict[str, Callable[[IO[bytes]], bytes]] = {

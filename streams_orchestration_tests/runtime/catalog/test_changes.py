@@ -206,12 +206,14 @@ def test_a_listener_that_breaks_counts_as_a_change_and_is_closed():
     assert all(listener.closed for listener in listeners)
 
 
-def test_a_wait_ends_when_the_catalog_is_closed(home: Home, waiting: Catalog):
-    mark, listener = waiting.changes.mark(), waiting.changes._thread
-    waits = threading.Thread(target=waiting.changes.wait, args=(mark, 2 * LONG), daemon=True)
+def test_a_wait_ends_when_the_catalog_is_closed(home: Home):
+    before = set(threading.enumerate())
+    catalog = Catalog(home)
+    mark = catalog.changes.mark()
+    (listener,) = set(threading.enumerate()) - before
+    waits = threading.Thread(target=catalog.changes.wait, args=(mark, 2 * LONG), daemon=True)
     waits.start()
-    waiting.changes.close()
+    catalog.changes.close()
     waits.join(LONG)
-    assert listener is not None
     assert not waits.is_alive()
     assert not listener.is_alive()

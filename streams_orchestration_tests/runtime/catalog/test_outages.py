@@ -48,7 +48,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
         connection.execute(update(tables.host).values(incarnation="mine"))
     monkeypatch.setattr(outage, "PAUSES", Pauses(0.0, 0.0))
     monkeypatch.setattr(hosting, "SETTLE_SECONDS", 0.0)
-    monkeypatch.setattr(Heartbeat, "_beat", lambda _self: None)
+    monkeypatch.setattr(Heartbeat, "start", lambda _self: None)
     return Host(home, "app", 0, "mine", IdleEngine())
 
 

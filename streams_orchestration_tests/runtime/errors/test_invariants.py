@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import insert, select
@@ -67,18 +66,12 @@ def test_an_epoch_that_a_pe_has_not_closed_is_not_complete(application: LocalApp
         assert connection.scalar(select(tables.unit.c.completed_epoch)) == 0
 
 
-def test_a_file_is_not_shown_before_its_epoch_is_complete(
-    application: LocalApplication, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_file_is_not_shown_before_its_epoch_is_complete(application: LocalApplication):
     (program,) = application.programs
     application.trigger()
     application.commit(boundary=True)
-    due = publishing._due
-
-    def early(*args: Any, **options: Any) -> list[publishing.DueOutput]:
-        return [replace(row, complete=False) for row in due(*args, **options)]
-
-    monkeypatch.setattr(publishing, "_due", early)
+    seen = publishing.outstanding(application.catalog, program.application)
+    early = replace(seen, files=[replace(row, complete=False) for row in seen.files])
     with pytest.raises(InvariantError, match=r"before epoch \d is complete. This breaks rule B32 "):
-        publishing.publish_files(application.catalog, program.application)
+        publishing.publish_files(application.catalog, program.application, seen=early)
     assert application.published("Out") == []

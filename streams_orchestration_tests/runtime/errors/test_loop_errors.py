@@ -164,7 +164,7 @@ def test_the_publisher_goes_on_when_it_cannot_wait_for_changes(monkeypatch: pyte
 
     monkeypatch.setattr(publishing, "failing_sinks", lambda *_: ())
     monkeypatch.setattr(Publisher, "turn", lambda _self: turns())
-    monkeypatch.setattr(Publisher, "_last_turn", lambda _self: None)
+    monkeypatch.setattr(publishing, "publish_files", lambda *_: (0, []))
     publisher = Publisher(Catalog(), "app")  # type: ignore[arg-type]
     publisher.start()
     try:

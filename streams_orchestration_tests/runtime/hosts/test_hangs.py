@@ -72,9 +72,9 @@ def test_an_engine_that_does_not_answer_is_ended_and_its_process_named(processes
     heart = Heartbeat(cast(Any, None), 3, list)
     heart.watch(IdleEngine(jvm, ping=threading.Event().wait))
     for _ in range(3):
-        heart._kill_hung(HungTasks(3), 0.0)
+        heart.kill_hung(HungTasks(3), 0.0)
         assert heart.engine_end() is None
-    heart._kill_hung(HungTasks(3), 0.0)
+    heart.kill_hung(HungTasks(3), 0.0)
     assert f"its idle process (pid {jvm.pid}) gave no answer for 3 s and was killed" in (heart.engine_end() or "")
     assert process_started(jvm.pid) is None
 
@@ -94,7 +94,7 @@ def test_a_heartbeat_that_the_catalog_does_not_take_is_tried_again_at_the_next_l
 
     presence = SimpleNamespace(beat=beat, record_family=tuple, row=lambda: None)
     with pytest.raises(NoMoreLooksError):
-        Heartbeat(cast(Any, presence), 3, list)._beat()
+        Heartbeat(cast(Any, presence), 3, list).run()
     assert beats == [0.0, 5.0, 6.0, 7.0]
 
 
@@ -114,7 +114,7 @@ def test_a_look_that_fails_is_logged_and_the_next_one_follows(
     heart = Heartbeat(cast(Any, presence), 1000, busy)
     heart.watch(IdleEngine(cast(Any, None)))
     with pytest.raises(NoMoreLooksError):
-        heart._beat()
+        heart.run()
     assert beats == [0.0, 5.0, 10.0]
     assert "the register of a task cannot be read" in caplog.text
 
@@ -131,7 +131,7 @@ def test_a_host_is_heard_while_its_engine_starts_and_then_as_long_as_its_main_lo
     if is_up:
         heart.watch(IdleEngine(cast(Any, None)))
     with pytest.raises(NoMoreLooksError):
-        heart._beat()
+        heart.run()
     assert beats[-1] == last - HEARTBEAT_SECONDS
 
 

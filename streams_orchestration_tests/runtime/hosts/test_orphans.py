@@ -374,7 +374,7 @@ def test_a_host_whose_launcher_died_before_it_wrote_it_down_ends(home: Home):
 
 def test_a_running_host_ends_when_its_catalog_goes(home: Home, monkeypatch: pytest.MonkeyPatch):
     """The loop of a real host, with a session and queries that do nothing."""
-    monkeypatch.setattr(Heartbeat, "_beat", lambda _self: None)
+    monkeypatch.setattr(Heartbeat, "start", lambda _self: None)
     monkeypatch.setattr(host, "MIN_INTERVAL_SECONDS", 0.0)
     joined(home)
     engine = IdleEngine()

@@ -45,7 +45,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in before:
         if name.startswith("OPENLINEAGE"):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(Heartbeat, "_beat", lambda _self: None)
+    monkeypatch.setattr(Heartbeat, "start", lambda _self: None)
     monkeypatch.setattr(hosts, "MIN_INTERVAL_SECONDS", 0.0)
     monkeypatch.setattr(reporter, "MIN_INTERVAL_SECONDS", 0.0)
     yield

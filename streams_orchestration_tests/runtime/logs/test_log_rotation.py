@@ -14,7 +14,7 @@ import pytest
 
 from streams_orchestration.cli.logs import here
 from streams_orchestration.runtime.logs import log_rotation
-from streams_orchestration.runtime.logs.log_rotation import COPIED_BYTES, _collapse, rotate_log
+from streams_orchestration.runtime.logs.log_rotation import COPIED_BYTES, collapse, rotate_log
 from streams_orchestration.runtime.logs.logs import list_logs, open_operator_logger, read_log_end
 
 BLOCK = 4096
@@ -43,7 +43,7 @@ def log(tmp_path: Path) -> Path:
 def file_system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file system of the tests, which may be able to collapse a file, and one that cannot."""
     if request.param == "only cut":
-        monkeypatch.setattr(log_rotation, "_collapse", lambda *_: False)
+        monkeypatch.setattr(log_rotation, "collapse", lambda *_: False)
 
 
 @pytest.mark.usefixtures("file_system")
@@ -141,7 +141,7 @@ def test_a_process_that_dies_while_it_rotates_loses_and_doubles_nothing(log: Pat
     rotate_log(log, 1000)
     assert read_log_end(log, 0, position)[0] == lines(10, 22)
     assert read_log_end(log, 100)[0] == lines(0, 22)
-    assert old_files(log) == ([f"pe-0.log.{len(text)}"] if cut else [f"pe-0.log.{log_rotation._base(log)}"])
+    assert old_files(log) == ([f"pe-0.log.{len(text)}"] if cut else [f"pe-0.log.{log_rotation.base_of(log)}"])
 
 
 def test_the_log_of_a_pe_is_rotated_by_whoever_writes_it(log: Path):
@@ -177,7 +177,7 @@ It writes a hundred lines for each line that it reads, so that the test is never
 def test_a_process_writes_all_along_while_its_log_is_rotated_and_followed(log: Path):
     log.write_bytes(bytes(3 * BLOCK))
     with log.open("r+b") as file:
-        if not _collapse(file.fileno(), BLOCK):
+        if not collapse(file.fileno(), BLOCK):
             pytest.skip("the file system of the temporary directory cannot collapse a file")
     log.write_bytes(b"")
     count, ahead = 20_000, 4

@@ -37,7 +37,7 @@ class Place:
     def registered(self, name: str, *tags: str) -> Agent:
         """Return an agent whose machine is there."""
         self.agents[name] = agent = self.unregistered(name, *tags)
-        agent._register()
+        agent.register()
         return agent
 
     def set(self, table: Any, *where: ColumnElement[bool], **values: Any) -> None:

@@ -23,7 +23,6 @@ from streams_orchestration.runtime.errors.errors import HostLaunchError, HostSta
 from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.machines import agent as agents
-from streams_orchestration.runtime.machines import register
 from streams_orchestration.runtime.machines.register import (
     forget_machine,
     read_machines,
@@ -33,7 +32,6 @@ from streams_orchestration.runtime.machines.register import (
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes.processes import ProcessIdentity, process_space
 from streams_orchestration.runtime.settings.limits import LEASE_SECONDS
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration_tests.runtime.applications import compiled, node, source, totals, write_rows
@@ -252,8 +250,8 @@ def test_a_reset_that_takes_too_long_fails_a_host_elsewhere_unless_its_row_has_t
 def test_a_machine_that_was_started_anew_waits_for_its_former_lease(place: Place):
     place.set(tables.machine, space=ELSEWHERE, lease_until=clock.now() + 0.3)
     anew = place.unregistered("m")
-    anew._await_former()
-    anew._register()
+    anew.await_former()
+    anew.register()
     with place.catalog.read() as connection:
         assert MachineRow.one(connection, select(tables.machine)).space == process_space()
 
@@ -261,10 +259,10 @@ def test_a_machine_that_was_started_anew_waits_for_its_former_lease(place: Place
 def test_a_lease_in_the_future_ends_as_one_that_is_renewed_now(place: Place):
     """The clock of the catalog was set back."""
     place.set(tables.machine, space=ELSEWHERE, lease_until=clock.now() + 3_600.0)
-    place.unregistered("n")._register()
+    place.unregistered("n").register()
     anew = place.unregistered("m")
-    anew._ended = True
-    anew._await_former()
+    anew.end()
+    anew.await_former()
     with place.catalog.read() as connection:
         lease = MachineRow.one(connection, select(tables.machine).where(tables.machine.c.name == "m")).lease_until
     assert lease <= clock.now() + LEASE_SECONDS
@@ -275,18 +273,18 @@ def test_an_agent_writes_leases_of_others_only_in_its_turn(place: Place, monkeyp
     there, far = tables.machine.c.name == "m", clock.now() + 3_600.0
     place.set(tables.machine, space=ELSEWHERE, lease_until=far)
     agent = place.unregistered("n")
-    agent._register()
+    agent.register()
     noted: list[float] = []
-    note = agent._catalog.note
+    note = Catalog.note
 
     @contextlib.contextmanager
-    def watched() -> Iterator[Connection]:
-        with note() as connection:
+    def watched(catalog: Catalog) -> Iterator[Connection]:
+        with note(catalog) as connection:
             yield connection
             noted.extend(connection.scalars(select(tables.machine.c.lease_until).where(there)))
 
-    monkeypatch.setattr(agent._catalog, "note", watched)
-    agent._renew()
+    monkeypatch.setattr(Catalog, "note", watched)
+    agent.turn()
     with place.catalog.read() as connection:
         lease = MachineRow.one(connection, select(tables.machine).where(there)).lease_until
     assert (noted, lease <= clock.now() + LEASE_SECONDS) == ([far], True)
@@ -301,11 +299,9 @@ def test_an_agent_writes_the_same_leases_if_its_statement_is_repeated(place: Pla
         return execute(connection, statement, *more, **options)
 
     place.set(tables.machine, space=ELSEWHERE, lease_until=far)
-    agent = place.unregistered("n")
-    agent._register()
     with monkeypatch.context() as patch:
         patch.setattr(Connection, "execute", noted)
-        shorten_leases(agent._catalog)
+        shorten_leases(place.catalog)
     place.set(tables.machine, lease_until=far)
     (written,) = [each for each in ran if isinstance(each, Update)]
     with place.catalog.write() as connection:
@@ -320,9 +316,9 @@ def test_an_agent_that_is_heard_keeps_its_machine(place: Place, monkeypatch: pyt
     anew = place.unregistered("m")
     with monkeypatch.context() as patch:
         patch.setattr(agents, "world", renews)
-        anew._await_former()
+        anew.await_former()
     with pytest.raises(MachineError, match="has registered machine m; use another --name"):
-        anew._register()
+        anew.register()
 
 
 @pytest.mark.parametrize(("state", "reached", "machine"), [
@@ -355,7 +351,7 @@ def test_processes_of_a_replaced_host_are_ended_and_logged_once(
     control.launch_hosts(place.catalog, place.name)
     place.agents["m"].turn()
     place.set(tables.host, incarnation="a later one", state="STARTING", pid=None)
-    place.agents["m"]._tidied = -100.0
+    monkeypatch.setattr(agents, "ORPHANS_SECONDS", 0.0)
     place.agents["m"].turn()
     assert place.hosts.alive_pids == {102}
     assert caplog.text.count("stopped leftover processes of host 0") == 1
@@ -371,25 +367,26 @@ def test_processes_of_a_replaced_host_are_ended_and_logged_once(
 def test_a_machine_in_use_is_not_forgotten(place: Place, prepare: Any, message: str):
     prepare(place)
     if place.host.machine:
-        place.agents["m"]._leave()
+        place.agents["m"].leave()
     with pytest.raises(MachineError, match=message):
         forget_machine(place.home, "m")
 
 
 def test_a_machine_that_registers_before_it_is_forgotten_is_in_use(place: Place, monkeypatch: pytest.MonkeyPatch):
-    opened = register._catalog
+    write = Catalog.write
 
-    def registered_meanwhile(home: Home, name: str) -> Catalog:
-        place.registered(name)
-        return opened(home, name)
+    def registered_meanwhile(catalog: Catalog) -> contextlib.AbstractContextManager[Connection]:
+        monkeypatch.setattr(Catalog, "write", write)
+        place.registered("late")
+        return write(catalog)
 
-    monkeypatch.setattr(register, "_catalog", registered_meanwhile)
+    monkeypatch.setattr(Catalog, "write", registered_meanwhile)
     with pytest.raises(MachineError, match="machine late is UP; end its agent first"):
         forget_machine(place.home, "late")
 
 
 def test_a_machine_whose_agent_has_ended_is_forgotten(place: Place):
-    place.agents["m"]._leave()
+    place.agents["m"].leave()
     assert read_machines(place.home)[0].state == "DOWN"
     forget_machine(place.home, "m")
     assert read_machines(place.home) == ()

@@ -14,7 +14,7 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.errors.errors import MachineError
 from streams_orchestration.runtime.logs.logs import LogEnd
-from streams_orchestration.runtime.machines import log_requests
+from streams_orchestration.runtime.machines import agent, log_requests
 from streams_orchestration.runtime.machines.log_requests import ask_for_logs
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes.processes import place_for_others
@@ -27,6 +27,11 @@ from streams_orchestration_tests.runtime.running import FakeHosts
 pytestmark = pytest.mark.usefixtures("database")
 
 
+def home_of_north(place: Place) -> Home:
+    """Return the state directory of machine `north`."""
+    return Home(place.home.root.parent / "north")
+
+
 @pytest.fixture
 def place(tmp_path: Path, hosts: FakeHosts) -> Place:
     """A host on machine `north`, whose state directory is another one."""
@@ -35,11 +40,10 @@ def place(tmp_path: Path, hosts: FakeHosts) -> Place:
     place.registered("north").turn()
     control.launch_hosts(place.catalog, place.name)
     place.agents["north"].turn()
-    there = tmp_path / "north"
-    place.agents["north"]._home = Home(there)
+    there = home_of_north(place).root
     place.set(tables.machine, home=str(there))
     place.set(tables.host, space=ELSEWHERE, state="RUNNING", heartbeat_at=clock.now())
-    logs = Home(there).logs(place.name)
+    logs = home_of_north(place).logs(place.name)
     logs.mkdir(parents=True)
     (logs / "host-0.log").write_text("".join(f"line {number}\n" for number in range(100)))
     (logs / "pe-1.log").write_text("of PE 1\n")
@@ -50,12 +54,12 @@ class Answering:
     """The agent of `north` answers within the block."""
 
     def __init__(self, place: Place) -> None:
-        self._agent, self._over = place.agents["north"], threading.Event()
+        self._place, self._over = place, threading.Event()
         self._thread = threading.Thread(target=self._run)
 
     def _run(self) -> None:
         while not self._over.wait(0.02):
-            log_requests.answer_log_requests(self._agent._catalog, self._agent._home, "north")
+            log_requests.answer_log_requests(self._place.catalog, home_of_north(self._place), "north")
 
     def __enter__(self) -> None:
         self._thread.start()
@@ -73,7 +77,7 @@ def requests(place: Place) -> int:
 def test_the_agent_gives_the_end_of_a_log(place: Place):
     with Answering(place):
         (end,) = ask_for_logs(place.home, "north", place.name, ["host-0", "pe-7"], 2, {})
-    path = place.agents["north"]._home.logs(place.name) / "host-0.log"
+    path = home_of_north(place).logs(place.name) / "host-0.log"
     assert end == LogEnd("host-0", str(path), ["line 98", "line 99"], path.stat().st_size)
     assert requests(place) == 0
 
@@ -104,7 +108,7 @@ def test_an_agent_that_does_not_answer(
 ):
     monkeypatch.setattr(log_requests, "ANSWER_SECONDS", 0.0)
     place.set(tables.machine, **facts)
-    where = place.agents["north"]._home.logs(place.name)
+    where = home_of_north(place).logs(place.name)
     with pytest.raises(MachineError) as caught:
         ask_for_logs(place.home, "north", place.name, ["host-0"], 2, {})
     assert (
@@ -118,18 +122,18 @@ def test_a_machine_that_is_registered_no_more(place: Place):
         ask_for_logs(place.home, "south", place.name, ["host-0"], 2, {})
 
 
-def test_a_request_whose_asker_has_died_is_dropped(place: Place):
+def test_a_request_whose_asker_has_died_is_dropped(place: Place, monkeypatch: pytest.MonkeyPatch):
     facts = {"id": "x", "machine": "gone", "application": "app", "names": [], "lines": 1, "after": {}}
     with place.catalog.write() as connection:
         connection.execute(tables.log_request.insert().values(**facts, asked_at=clock.now() - 1000.0))
-    place.agents["north"]._tidied = -1000.0
+    monkeypatch.setattr(agent, "ORPHANS_SECONDS", 0.0)
     place.agents["north"].turn()
     assert requests(place) == 0
 
 
 def test_the_status_names_the_machine_of_a_log(place: Place):
     status = read_status(place.home, place.name)
-    there = place.agents["north"]._home.logs(place.name)
+    there = home_of_north(place).logs(place.name)
     assert status.log_places == f"{there} on north"
     assert status.hosts[0].log_place == f"{there}/host-0.log on north"
     assert status.pes[1].log_place == f"{there}/pe-1.log on north"
@@ -150,7 +154,7 @@ def test_streams_logs_shows_what_is_elsewhere(
     place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setenv("STREAMS_HOME", str(place.home.root))
-    there = place.agents["north"]._home.logs(place.name)
+    there = home_of_north(place).logs(place.name)
     with Answering(place):
         assert main(["logs", place.name, "--lines", "1"]) == 0
     assert capsys.readouterr().out.splitlines() == [

@@ -51,7 +51,7 @@ def test_as_many_wait_as_are_wanted(made: Callable[[int], Standbys]):
     for _ in range(3):
         waiting.keep()
     comes_to_wait(waiting, 2)
-    assert len(waiting._waiting) == 2
+    assert len(waiting.standbys) == 2
 
 
 def test_a_standby_whose_engine_is_not_up_does_not_count_and_is_taken_last(
@@ -62,7 +62,7 @@ def test_a_standby_whose_engine_is_not_up_does_not_count_and_is_taken_last(
     waiting.keep()
     monkeypatch.setattr(standbys, "process_command", lambda *_: (sys.executable, "-c", READY + WAITS))
     waiting.keep()
-    starting, ready = waiting._waiting
+    starting, ready = waiting.standbys
     comes_to_wait(waiting, 1)
     for standby in (ready, starting):
         assert waiting.launch(start(tmp_path)) == standby.identity
@@ -73,7 +73,7 @@ def test_a_standby_becomes_the_host(made: Callable[[int], Standbys], tmp_path: P
     waiting = made(1)
     waiting.keep()
     comes_to_wait(waiting, 1)
-    process = waiting._waiting[0].process
+    process = waiting.standbys[0].process
     assert waiting.launch(start(tmp_path, queries=queries)).pid == process.pid
     assert waiting.waiting == 0
     assert process.stdin is not None
@@ -102,7 +102,7 @@ def test_their_log_is_rotated(tmp_path: Path):
 def test_a_standby_that_has_ended_is_replaced(made: Callable[[int], Standbys], tmp_path: Path):
     waiting = made(1)
     waiting.keep()
-    ended = waiting._waiting[0].process
+    ended = waiting.standbys[0].process
     ended.kill()
     ended.wait()
     assert waiting.launch(start(tmp_path)).pid == 101
@@ -121,7 +121,7 @@ def test_a_standby_that_has_died_does_not_keep_the_others(
     for _ in range(2):
         waiting.keep()
     comes_to_wait(waiting, 2)
-    first, second = waiting._waiting
+    first, second = waiting.standbys
     own = first.process.stdin
     assert own is not None
     monkeypatch.setattr(first.process, "stdin", Broken())

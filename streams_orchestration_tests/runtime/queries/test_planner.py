@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event, func, select
+from sqlalchemy import Engine, event, func, select
 
 from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.catalog import tables
@@ -34,9 +34,9 @@ def test_a_planner_that_waits_plans_what_is_committed_meanwhile(tmp_path: Path, 
     planned: list[bool] = []
     waiting = threading.Thread(target=lambda: planned.append(reader.turn()), daemon=True)
     waiting.start()
-    while source.turn() and waiting.is_alive() and not source.planner._planned:
+    while source.turn() and waiting.is_alive() and not source.planner.planned:
         pass
-    source.planner._finish(source.offset)  # Spark commits a batch when it asks for the next one
+    source.planner.finish(source.offset)  # Spark commits a batch when it asks for the next one
     waiting.join(LONG)
     assert planned == [True]
 
@@ -71,9 +71,15 @@ def test_a_planner_that_waits_does_not_look_at_the_catalog(tmp_path: Path):
     reader = source_and_rest(local, patience=0.3)[1][0]
     reader.turn()
     statements: list[str] = []
-    engine = reader.planner._catalog._database.engine
-    event.listen(engine, "begin", lambda _connection: statements.append("begin"))
-    assert not reader.turn()
+
+    def began(_connection: object) -> None:
+        statements.append("begin")
+
+    event.listen(Engine, "begin", began)
+    try:
+        assert not reader.turn()
+    finally:
+        event.remove(Engine, "begin", began)
     assert len(statements) == 2  # when the wait begins, and when it has ended
 
 

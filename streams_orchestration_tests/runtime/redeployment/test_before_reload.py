@@ -61,7 +61,7 @@ class Before:
         redeploy(local, early(directory, fusion="manual", pes=pes))
 
     def _started(self, program: PeProgram) -> Planner:
-        options = {"home": str(self.local.home.root), "scratch": self.local._scratch(program).path, "limit": "4"}
+        options = {"home": str(self.local.home.root), "scratch": self.local.scratch_of(program).path, "limit": "4"}
         return Planner(options | {"generation": str(self.generations[program.unit])}, patience=0.0)
 
     def check_results(self) -> None:

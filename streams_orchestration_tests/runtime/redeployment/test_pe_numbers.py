@@ -27,7 +27,7 @@ from streams_orchestration.runtime.observing.compilations import read_compilatio
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import trial_supervision
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.trial import _close_passed_trial, read_trial
+from streams_orchestration.runtime.units.trial import close_passed_trial, read_trial
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.compiler.redeployment.chains import HEAD, chain
 from streams_orchestration_tests.runtime import locked
@@ -62,7 +62,7 @@ def redeployed(home: Home, wanted: PlannedCompilation) -> None:
     with create_catalog(home).write() as connection:
         trial = read_trial(connection, "app")
         assert trial is not None
-        _close_passed_trial(connection, trial)
+        close_passed_trial(connection, trial)
 
 
 def running_pes(home: Home) -> dict[str, int]:

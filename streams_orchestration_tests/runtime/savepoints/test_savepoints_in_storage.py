@@ -123,13 +123,13 @@ def test_a_put_that_fails_leaves_nothing_and_names_the_file_and_the_remedy(
     take(local)
     whole = put(s3, directory)
     with monkeypatch.context() as patch:
-        step = creating._copy_cut
+        step = creating.read_cut
 
         def then_fail(*arguments: Any) -> Any:
             Failing(patch, method, survived, error)
             return step(*arguments)
 
-        patch.setattr(creating, "_copy_cut", then_fail)
+        patch.setattr(creating, "read_cut", then_fail)
         with pytest.raises(SavepointError, match=rf"s3://{BUCKET}/{directory}/.*: it does not answer.*{ERRORS[error]}"):
             take(local, "other")
     assert put(s3, directory) == whole

@@ -139,7 +139,7 @@ def test_a_target_that_refuses_is_asked_again_and_gets_everything_in_order(local
 
     def turn() -> None:
         publisher.turn()
-        for thread in list(publisher._busy.values()):
+        for thread in list(publisher.deliveries.values()):
             thread.join(60)
 
     (tmp_path / "closed").touch()
@@ -288,7 +288,7 @@ def test_a_sink_whose_code_ends_the_process_or_fails_as_nobody_expects_is_late_w
 
     def turn() -> None:
         publisher.turn()
-        for thread in list(publisher._busy.values()):
+        for thread in list(publisher.deliveries.values()):
             thread.join(60)
 
     def raising(*_: object, **__: object) -> None:

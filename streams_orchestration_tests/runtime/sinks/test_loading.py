@@ -59,8 +59,8 @@ receiving.serve(other.home, other.programs)
 source = make_receivers(other.home, other.programs)["Posted"].source
 until(lambda: files_of(source).reported().get("place"), "it does not listen")
 publisher.turn()
-busy = sorted(publisher._busy)
-for thread in list(publisher._busy.values()):
+busy = sorted(publisher.deliveries)
+for thread in list(publisher.deliveries.values()):
     thread.join()
 receiving.stop()
 sys.meta_path.pop(0)

@@ -211,7 +211,7 @@ def test_the_publisher_of_a_host_marks_directories(tmp_path: Path):
     publisher = Publisher(local.catalog, local.name, local.deliverers)
     for _ in range(4):
         publisher.turn()
-        for thread in [*publisher._busy.values()]:
+        for thread in [*publisher.deliveries.values()]:
             thread.join()
     assert directories(local) == {0: ([1], True)}
 

@@ -37,11 +37,11 @@ class _Guarded(dict[str, SinkFailure]):
     publisher: Publisher
 
     def __iter__(self) -> Iterator[str]:
-        assert self.publisher._lock.locked()
+        assert self.publisher.lock.locked()
         return super().__iter__()
 
     def items(self) -> Any:
-        assert self.publisher._lock.locked()
+        assert self.publisher.lock.locked()
         return super().items()
 
 

@@ -66,7 +66,7 @@ class UDPSource(NetworkSource):
         """
         settings: UdpSourceParameters = self.parameters
         listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port or 0))
-        waiting = _Waiting()
+        waiting = WaitingDatagrams()
         socket_receiver = _Datagrams(intake, waiting, settings)
         try:
             transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
@@ -95,7 +95,7 @@ class UDPSource(NetworkSource):
             transport.close()
 
 
-class _Waiting:
+class WaitingDatagrams:
     """Received datagrams that are not yet written, limited by number and size."""
 
     def __init__(self) -> None:
@@ -125,7 +125,7 @@ class _Waiting:
 
 
 class _Datagrams(asyncio.DatagramProtocol):
-    def __init__(self, intake: Intake, waiting: _Waiting, settings: UdpSourceParameters) -> None:
+    def __init__(self, intake: Intake, waiting: WaitingDatagrams, settings: UdpSourceParameters) -> None:
         self._intake = intake
         self._waiting = waiting
         self._settings = settings

@@ -100,13 +100,13 @@ class NATSSource(JournalSource):
             client = await asyncio.wait_for(connecting, CONNECT_SECONDS)
             await self._fetch(intake, client)
         except (errors.Error, js_errors.Error, OSError) as error:
-            raise self._explained(error, heard) from None
+            raise self.explained(error, heard) from None
         finally:
             if client is not None:
                 with contextlib.suppress(errors.Error, OSError):
                     await asyncio.wait_for(client.close(), CLOSE_SECONDS)
 
-    def _explained(self, error: Exception, heard: list[Exception]) -> Exception:
+    def explained(self, error: Exception, heard: list[Exception]) -> Exception:
         """Translate an error of the library: a RefusedError if a retry cannot help, else a ConnectionError."""
         from nats.js import errors
 

@@ -113,7 +113,7 @@ class PostgresChangeSource(SourceOperator):
         """
         produced = self._backoff.reached(lambda: self._produce_unless_in_use(offset, limit))
         if produced is None:
-            self._let_go()
+            self.disconnect()
             return ProducedTo(offset, exhausted=False)
         return produced
 
@@ -125,7 +125,7 @@ class PostgresChangeSource(SourceOperator):
         """
         end = self._backoff.reached(lambda: {"end": self._connected().newest()})
         if end is None:
-            self._let_go()
+            self.disconnect()
         return end
 
     @classmethod
@@ -160,7 +160,8 @@ class PostgresChangeSource(SourceOperator):
             self._slot = ReplicationSlot(p.url, p.slot, p.publication, p.table)
         return self._slot
 
-    def _let_go(self) -> None:
+    def disconnect(self) -> None:
+        """Close the connections to the database; the next call opens them again."""
         if self._changes is not None:
             self._changes.close()
         if self._slot is not None:
@@ -179,7 +180,7 @@ class PostgresChangeSource(SourceOperator):
         try:
             produced = self._produce(offset, limit)
         except SlotInUseError:
-            self._let_go()
+            self.disconnect()
             self._in_use += 1
             if self._in_use > UNLOGGED_ATTEMPTS:
                 raise

@@ -92,12 +92,12 @@ class RedisSource(JournalSource):
         try:
             await self._read(intake, client)
         except exceptions.RedisError as error:
-            raise self._explained(error) from None
+            raise self.explained(error) from None
         finally:
             with contextlib.suppress(exceptions.RedisError, OSError):
                 await asyncio.wait_for(client.aclose(), CLOSE_SECONDS)
 
-    def _explained(self, error: Exception) -> Exception:
+    def explained(self, error: Exception) -> Exception:
         """Translate an error of the library: a RefusedError if a retry cannot help, else a ConnectionError."""
         from redis import exceptions
 

@@ -90,7 +90,7 @@ class DirectBatches:
             StreamsRuntimeError: an owner has ended, or could not run a task. The scratch directory has the reason, and
                 an executor that is silent is marked; see `Owners.suspect`.
         """
-        connections = self._connections()
+        connections = self.connections()
         if connections is None:
             return False
         scratch = self._planner.scratch
@@ -101,7 +101,7 @@ class DirectBatches:
             try:
                 for level in range(len(scratch.launched.program.levels)):
                     pending = requests(scratch, level, [row for row in rows if row[1] == level])
-                    rows += _answers([(connections[level, request.partition], request) for request in pending])
+                    rows += run_by_owners([(connections[level, request.partition], request) for request in pending])
             except StreamsRuntimeError as error:
                 if isinstance(error, SilentOwnerError):
                     self._owners.suspect(error.connection)
@@ -109,7 +109,7 @@ class DirectBatches:
                 raise
         return True
 
-    def _connections(self) -> dict[tuple[int, int], OwnerConnection] | None:
+    def connections(self) -> dict[tuple[int, int], OwnerConnection] | None:
         """Return the connections to the owners of all tasks; None if a task has no owner, or one cannot be reached."""
         scratch = self._planner.scratch
         connections: dict[tuple[int, int], OwnerConnection] = {}
@@ -125,7 +125,7 @@ class DirectBatches:
         return connections
 
 
-def _answers(pending: list[tuple[OwnerConnection, TaskRequest]]) -> list[Row]:
+def run_by_owners(pending: list[tuple[OwnerConnection, TaskRequest]]) -> list[Row]:
     """Have the owners run requests in parallel, each owner one at a time, and return the rows that they produce.
 
     Raises:

@@ -112,7 +112,13 @@ def _exchanged(program: PeProgram, task: Task, run: TaskRun) -> Iterator[Row]:
         yield (target.partition, target.level, operator, port, origin, payload)
 
 
-def _serve(request: TaskRequest | Taking) -> list[Row] | pa.Buffer:
+def serve_request(request: TaskRequest | Taking) -> list[Row] | pa.Buffer:
+    """Run a task as its owner, and return the rows that it sends; for a `Taking`, return the payload that is held.
+
+    Raises:
+        StreamsRuntimeError: the task has answered this batch already, or the payload is no longer held.
+        OSError: the answer cannot be written.
+    """
     if isinstance(request, Taking):
         return _HELD.give(request)
     launched = request.scratch.launched
@@ -124,7 +130,7 @@ def _serve(request: TaskRequest | Taking) -> list[Row] | pa.Buffer:
         return run_task(request.scratch, task, plan, request.items)
 
 
-_WORKER = Worker(_serve)
+_WORKER = Worker(serve_request)
 
 
 def announce() -> None:

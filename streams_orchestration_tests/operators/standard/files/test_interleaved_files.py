@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.files import interleaved_files
 from streams_orchestration.operators.standard.files.interleaved_files import InterleavedFiles
+from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.operators.storage.port import StorageAwayError
 from streams_orchestration.operators.testing import OperatorHarness, Watermark
 from streams_orchestration_tests.examples import examples
@@ -196,7 +197,7 @@ def test_an_outage_of_the_store_ends_with_the_first_answer(tmp_path: Path, monke
         raise StorageAwayError(message)
 
     with monkeypatch.context() as patch:
-        patch.setattr(InterleavedFiles, "_go_to_files", away)
+        patch.setattr(LocalStorage, "files", away)
         assert not harness.produce().exhausted
     assert harness.metrics["failed_tries"] == 1
     read_to_end(harness, 10)

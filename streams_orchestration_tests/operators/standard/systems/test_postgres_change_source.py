@@ -229,7 +229,7 @@ def test_lost_changes_are_an_error_or_left_out(target: Target):
     bench = source(target)
     offset = drained(bench)
     events(target, (1, "a"))
-    operator_of(bench)._let_go()
+    operator_of(bench).disconnect()
     target.run(f"SELECT pg_drop_replication_slot('{slot_of(target)}')")
     with pytest.raises(
         DataError, match=r"slot slot_\w+: it is gone, so changes of table events after .* are lost; .*--fr"
@@ -247,7 +247,7 @@ def test_a_slot_that_the_server_gave_up_is_named_with_the_remedy(target: Target)
     bench = source(target)
     offset = drained(bench)
     events(target, (1, "a"))
-    operator_of(bench)._let_go()
+    operator_of(bench).disconnect()
     alone(target, "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'", "SELECT pg_reload_conf()")
     try:
         for _ in range(4):
@@ -263,7 +263,7 @@ def test_a_slot_that_the_server_gave_up_is_named_with_the_remedy(target: Target)
         events(target, (2, "b"))
         drained(skipping, offset)
         assert skipping.rows() == [("insert", 2, "b")]
-        operator_of(skipping)._let_go()
+        operator_of(skipping).disconnect()
     finally:
         alone(target, "ALTER SYSTEM RESET max_slot_wal_keep_size", "SELECT pg_reload_conf()")
 

@@ -108,7 +108,7 @@ def test_a_slot_or_server_in_the_place_of_the_one_that_was_read_is_named(changed
     bench = change_slots.source(changed)
     offset = change_slots.drained(bench)
     change_slots.events(changed, (1, "a"))
-    change_slots.operator_of(bench)._let_go()
+    change_slots.operator_of(bench).disconnect()
     change, what = CHANGED[case]
     offset = change(changed, offset)
     with pytest.raises(DataError, match=rf"slot slot_\w+: it {what}, so changes of table events after .* are lost"):

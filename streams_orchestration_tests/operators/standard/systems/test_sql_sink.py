@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from sqlalchemy import event
+from sqlalchemy import Engine, event
 
 from streams_orchestration.operators.databases.address import DatabaseUrlError
 from streams_orchestration.operators.databases.errors import DatabaseError
@@ -157,8 +157,11 @@ def prepare_while_somebody_makes_the_table(target: Target, statement: int) -> bo
             made.append(statement)
             target.run("CREATE TABLE IF NOT EXISTS totals (k TEXT, n BIGINT)")
 
-    event.listen(table._engine, "before_cursor_execute", make)
-    table.prepare(create=True)
+    event.listen(Engine, "before_cursor_execute", make)
+    try:
+        table.prepare(create=True)
+    finally:
+        event.remove(Engine, "before_cursor_execute", make)
     table.close()
     return bool(made)
 

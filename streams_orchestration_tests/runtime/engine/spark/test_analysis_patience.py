@@ -45,7 +45,7 @@ def awaited(monkeypatch: pytest.MonkeyPatch, directory: Path, child: Child, load
     monkeypatch.setattr(analysis, "time", SimpleNamespace(monotonic=lambda: child.now))
     monkeypatch.setattr(analysis, "machine_load", lambda: load)
     stands_in: Any = child
-    analysis._await(stands_in, directory)
+    analysis.await_analysis(stands_in, directory)
 
 
 def test_an_analysis_that_does_not_end_is_given_up_and_its_place_is_named(

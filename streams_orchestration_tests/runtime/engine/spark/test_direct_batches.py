@@ -17,9 +17,10 @@ from streams_orchestration.runtime.engine.spark import direct_batches
 from streams_orchestration.runtime.engine.spark.direct_batches import DirectBatches
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Worker
 from streams_orchestration.runtime.engine.spark.rows import PLAN
-from streams_orchestration.runtime.engine.spark.stages import _serve
+from streams_orchestration.runtime.engine.spark.stages import serve_request
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.queries.planner import Planner
+from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.stepping import complete, run_levels
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import expected_totals, published, rows, totals, write_rows
@@ -53,7 +54,7 @@ class Query:
     def __init__(self, directory: Path) -> None:
         self.local = LocalApplication(Home(directory / "home"), totals(write_rows(directory / "rows.parquet", ROWS)))
         (self.program,) = self.local.programs
-        self.scratch = self.local._scratch(self.program)
+        self.scratch = self.local.scratch_of(self.program)
         options = {"home": str(self.local.home.root), "scratch": self.scratch.path, "generation": "1"}
         self.planner = Planner(options | {"limit": str(LIMIT)}, patience=0.0)
         self.direct = DirectBatches(self.planner)
@@ -83,12 +84,12 @@ class Query:
             self.local.trigger()
             self.local.publish()
         assert published(self.local.published("Out")) == expected_totals(rows(ROWS))
-        return self.direct._last_run + 1
+        return read_view(self.local.catalog, self.program).batch + 1
 
 
 def test_batches_behind_one_of_spark_are_run_by_the_owners(tmp_path: Path, workers: Path):
     query = Query(tmp_path)
-    query.own(announced(_serve), announced(_serve))
+    query.own(announced(serve_request), announced(serve_request))
     assert query.run() > ROWS // LIMIT
     assert query.batches == 1
 
@@ -96,7 +97,7 @@ def test_batches_behind_one_of_spark_are_run_by_the_owners(tmp_path: Path, worke
 def test_after_a_while_spark_runs_one_again(tmp_path: Path, workers: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(direct_batches, "DIRECT_SECONDS", 0.0)
     query = Query(tmp_path)
-    query.own(announced(_serve))
+    query.own(announced(serve_request))
     assert query.run() == query.batches
 
 
@@ -106,7 +107,7 @@ def test_behind_a_batch_that_took_spark_long_spark_runs_the_next_one_too(
     now = 0.0
     monkeypatch.setattr(direct_batches, "time", SimpleNamespace(monotonic=lambda: now))
     query = Query(tmp_path)
-    query.own(announced(_serve))
+    query.own(announced(serve_request))
     assert query.turn()
     now += 2 * direct_batches.DIRECT_SECONDS
     assert query.turn()
@@ -117,13 +118,13 @@ def test_behind_a_batch_that_took_spark_long_spark_runs_the_next_one_too(
 
 def test_without_an_owner_spark_runs_all(tmp_path: Path, workers: Path, monkeypatch: pytest.MonkeyPatch):
     query = Query(tmp_path)
-    monkeypatch.setattr(DirectBatches, "_connections", lambda _: None)
+    monkeypatch.setattr(DirectBatches, "connections", lambda _: None)
     assert query.run() == query.batches
 
 
 def test_batches_are_scheduled_by_spark_while_all_cores_are_busy(tmp_path: Path, workers: Path):
     query = Query(tmp_path)
-    query.own(announced(_serve))
+    query.own(announced(serve_request))
     taken = [os.open(workers / f"slot{number}", os.O_RDWR | os.O_CREAT) for number in range(os.cpu_count() or 1)]
     for descriptor in taken:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

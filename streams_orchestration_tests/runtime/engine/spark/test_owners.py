@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from streams_orchestration.runtime.engine.spark import owner_sockets, owners
-from streams_orchestration.runtime.engine.spark.direct_batches import _answers
+from streams_orchestration.runtime.engine.spark.direct_batches import run_by_owners
 from streams_orchestration.runtime.engine.spark.owner_sockets import DRIVER, connect, listen
 from streams_orchestration.runtime.engine.spark.owners import (
     DIRECTORY,
@@ -183,7 +183,7 @@ def test_batches_that_spark_does_not_see_end_with_their_owner_too(start: Callabl
     assert connection is not None
     request: Any = FORKS_AND_ENDS
     with pytest.raises(StreamsRuntimeError, match="has ended"):
-        _answers([(connection, request)])
+        run_by_owners([(connection, request)])
 
 
 def test_an_error_comes_back_in_words(start: Callable[[], Process]):

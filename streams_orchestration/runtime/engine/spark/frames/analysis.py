@@ -101,7 +101,7 @@ def _analyse_in_process(programs: list[PeProgram], base: Path, directory: Path) 
             [sys.executable, "-m", __name__, str(directory)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
         )
         try:
-            _await(child, directory)
+            await_analysis(child, directory)
         finally:
             child.kill()
             child.wait()
@@ -114,7 +114,7 @@ def _analyse_in_process(programs: list[PeProgram], base: Path, directory: Path) 
         raise AnalysisError(message) from error
 
 
-def _await(child: subprocess.Popen[bytes], directory: Path) -> None:
+def await_analysis(child: subprocess.Popen[bytes], directory: Path) -> None:
     """Wait until the child process has ended, and log its progress every `PROGRESS_LOG_SECONDS`.
 
     Raises:

@@ -119,8 +119,8 @@ class FramePlanner(Planner):
             self.scratch.begin()
         self._at_batch = batch
         planned = super().commit_and_plan(batch, not_before)
-        if planned != batch and self._planned is not None:
-            self._record.plan(planned, self._input_of(self._planned))
+        if planned != batch and self.planned is not None:
+            self._record.plan(planned, self._input_of(self.planned))
         return planned
 
     def _input_of(self, plan: BatchPlan) -> FrameBatch:
