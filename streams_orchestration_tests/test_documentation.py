@@ -17,7 +17,7 @@ from streams_orchestration.compiler.copies.copies import RULES
 from streams_orchestration.compiler.decoupling import solve
 from streams_orchestration.compiler.drawing.drawing import draw_svg
 from streams_orchestration.model.decoupling_document import read_problem
-from streams_orchestration_tests.vague import UNIDIOMATIC, VAGUE
+from streams_orchestration_tests.prose import UNIDIOMATIC, VAGUE
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Set
 
 import pytest
 
-from streams_orchestration_tests.sources import READS_SOURCES, ROOT, docstrings, modules, nodes_of
+from streams_orchestration_tests.prose import DOCSTRINGS
+from streams_orchestration_tests.sources import READS_SOURCES, ROOT, modules, names, nodes_of, source_of
+from streams_orchestration_tests.texts import Text, docstrings
 
 pytestmark = READS_SOURCES
 
@@ -31,54 +32,40 @@ EXAMPLES = {
 """Names of attributes, jobs and packages in examples, and of a metric."""
 
 
-def written(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield the names that code defines or uses, and the words that it has as texts."""
-    for node in nodes:
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.Name(id=name):
-                yield name
-            case ast.Attribute(attr=name) | ast.arg(arg=name) | ast.keyword(arg=str(name)):
-                yield name
-            case ast.alias(name=name, asname=other):
-                yield from (*name.split("."), other or name)
-            case ast.Constant(value=str(text)) if text.isidentifier():
-                yield text
-            case _:
-                pass
+def docstrings_of_product() -> list[Text]:
+    """Return the docstrings of the product."""
+    return [each for path in modules() for each in source_of(path).texts if each.kind in DOCSTRINGS]
 
 
-def unknown(sources: dict[str, str]) -> list[str]:
-    """Return the names in docstrings that no source has, each with its place."""
-    trees = {place: nodes_of(source) for place, source in sources.items()}
-    known = {name for nodes in trees.values() for name in written(nodes)} | EXAMPLES
-    known.update(part for place in sources for part in re.split(r"[/.]", place))
-    texts = (each for place, nodes in trees.items() for each in docstrings(place, nodes))
+def unknown(texts: Iterable[Text], known: Set[str]) -> list[str]:
+    """Return the names in texts that are not known, each with its place."""
     return [f"{each.place}: {name}" for each in texts for name in NAME.findall(each.text) if name not in known]
 
 
 @pytest.mark.parametrize(
-    ("source", "names"),
+    ("source", "count"),
     [
         ('def read_it():\n    """See `read_it`."""', 0),
         ('def read_it():\n    """See `read_all`."""', 1),
         ('def read_it(a_b):\n    """Return `a_b`, `word` and `_of_class`."""\n    return self._of_class', 0),
     ],
 )
-def test_names_that_no_source_has_are_found(source: str, names: int):
-    assert len(unknown({"module": source})) == names
+def test_names_that_no_source_has_are_found(source: str, count: int):
+    nodes = nodes_of(source)
+    assert len(unknown(docstrings("m.py", nodes), set(names(nodes)))) == count
 
 
 def test_names_in_docstrings_exist():
-    assert unknown({str(path): path.read_text(encoding="utf-8") for path in modules()}) == []
+    parts = {part for path in modules() for part in path.relative_to(ROOT.parent).with_suffix("").parts}
+    known = parts.union(EXAMPLES, *(source_of(path).names for path in modules()))
+    assert unknown(docstrings_of_product(), known) == []
 
 
 def test_modules_in_docstrings_exist():
     files = [
         path.as_posix() for top in (ROOT, ROOT.parent / "streams_orchestration_tests") for path in top.rglob("*.py")
     ]
-    sources = {str(path): nodes_of(path.read_text(encoding="utf-8")) for path in modules()}
-    texts = (each for place, nodes in sources.items() for each in docstrings(place, nodes))
-    named = [(each.place, name) for each in texts for name in FILE.findall(each.text)]
+    named = [(each.place, name) for each in docstrings_of_product() for name in FILE.findall(each.text)]
     assert len(named) > 100
     missing = [each for each in named if not any(file.endswith(f"/{each[1]}") for file in files)]
     assert missing == []
