@@ -20,6 +20,7 @@ import pytest
 from streams_orchestration_tests import crashes, reports, write_turns
 from streams_orchestration_tests.combinations import leave_combinations
 from streams_orchestration_tests.examples import register_profiles
+from streams_orchestration_tests.java import java_is_installed  # noqa: F401  a fixture
 
 if TYPE_CHECKING:
     from xdist.scheduler import Scheduling

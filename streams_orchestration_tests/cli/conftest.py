@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from streams_orchestration.runtime import api
 from streams_orchestration.runtime.rollout import bringing_up
 from streams_orchestration_tests.quick_storages import quick_storages
 
@@ -19,3 +20,10 @@ def quickly() -> Iterator[None]:
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let deploying start no host, which would outlive the test."""
     monkeypatch.setattr(bringing_up, "launch_hosts", lambda *_, **__: ())
+
+
+@pytest.fixture
+def running_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a deployment not wait for engines and PEs, which do not start."""
+    monkeypatch.setattr(api, "await_engines", lambda *_: None)
+    monkeypatch.setattr(api, "await_running_pes", lambda *_: None)

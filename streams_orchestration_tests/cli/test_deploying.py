@@ -37,15 +37,13 @@ FAILED = status(pes=(pe(0, state="FAILED", error="boom"),))
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
+def asked(java_is_installed: None, running_at_once: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     FakeJobs.asked = []
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
     for module in (deploying, jobs):
         monkeypatch.setattr(module, "Jobs", FakeJobs)
     monkeypatch.setattr(redeploying, "status_if_deployed", lambda *_: None)
     monkeypatch.setattr(api, "read_status", lambda *_: status(state="STOPPED"))
-    monkeypatch.setattr(api, "await_engines", lambda *_: None)
-    monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
     orphan = "flights: stopped leftover processes of host 0, which is gone: java (pid 4712)"
     monkeypatch.setattr(api, "stop_orphans", lambda *_: (orphan,))
 
@@ -62,7 +60,9 @@ def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
 
 
-def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+def test_cancel(
+    asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
     deployed(status(state="STOPPED"), monkeypatch)
     assert main(["cancel", "flights", "--timeout", "5"]) == 0
     assert asked == [("cancel", "flights", 5.0)]
@@ -74,7 +74,6 @@ def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Captu
 def test_a_deployment_keeps_the_options_that_are_deployed(
     asked: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(api, "require_java", lambda: None)
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
     spec = tmp_path / "app.yaml"
     spec.write_text(KEYED)
@@ -93,7 +92,6 @@ def test_a_deployment_keeps_the_options_that_are_deployed(
 def test_a_deployment_says_if_the_application_was_running_already(
     state: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
-    monkeypatch.setattr(api, "require_java", lambda: None)
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
     monkeypatch.setattr(api, "read_status", lambda *_: status(state=state))
     spec = tmp_path / "app.yaml"
@@ -107,7 +105,6 @@ def test_a_deployment_says_if_the_application_was_running_already(
 def test_a_deployment_upgrades_an_older_catalog_and_keeps_the_options_in_it(
     asked: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
-    monkeypatch.setattr(api, "require_java", lambda: None)
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
     spec = tmp_path / "app.yaml"
     spec.write_text(KEYED)
@@ -230,7 +227,6 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     new = replace(assignment(plan, {"Out": 1}), location=f"{decision}:1")
     decision.write_text(json.dumps(mapping_of_assignment(new)))
     monkeypatch.setattr(api, "read_deployed_options", lambda *_: last)
-    monkeypatch.setattr(api, "require_java", lambda: None)
     assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0
     assert main(["redeploy", str(spec)]) == 0
     assert asked == [
@@ -316,7 +312,6 @@ def test_a_deployment_is_one_although_dagster_cannot_record_it(
             raise StateDirectoryError(tmp_path, "disk I/O error")
 
     monkeypatch.setattr(jobs, "Jobs", Unrecorded)
-    monkeypatch.setattr(api, "require_java", lambda: None)
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
     monkeypatch.setattr(api, "await_running_pes", lambda _catalog, name, _seconds: asked.append(("await", name)))
     spec = tmp_path / "app.yaml"

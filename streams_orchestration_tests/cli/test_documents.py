@@ -22,15 +22,14 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, no_hosts: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(
+    no_hosts: None, java_is_installed: None, running_at_once: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     FakeJobs.asked = []
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
     for module in (deploying, running):
         monkeypatch.setattr(module, "status_document", lambda _home, current: {"application": current.application})
-        monkeypatch.setattr(api, "require_java", lambda: None)
-    for wait in ("await_engines", "await_running_pes"):
-        monkeypatch.setattr(api, wait, lambda *_: None)
     return tmp_path / "home"
 
 

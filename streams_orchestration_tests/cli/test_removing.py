@@ -14,7 +14,6 @@ from sqlalchemy import update
 from streams_orchestration.cli import main
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
-from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel_application
@@ -129,15 +128,15 @@ def test_savepoints_and_results_that_stay_are_named(stopped: Home, capsys: Captu
     assert "Savepoints stay: app/before." in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("java_is_installed")
 @pytest.mark.parametrize("state", ["COMPLETED", "STOPPED"])
 def test_a_run_refuses_a_partly_removed_application_and_announces_no_continuation(
-    stopped: Home, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    stopped: Home, state: str, tmp_path: Path, capsys: Capture
 ):
     with Catalog(stopped).write() as connection:
         connection.execute(update(tables.application).values(state=state, wanted="REMOVED"))
     spec = tmp_path / "app.yaml"
     spec.write_text(KEYED)
-    monkeypatch.setattr(api, "require_java", lambda: None)
     assert main(["run", str(spec)]) == 1
     err = capsys.readouterr().err
     assert "app is partly removed" in err

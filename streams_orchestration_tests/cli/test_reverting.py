@@ -30,9 +30,8 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def spec(java_is_installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(api, "require_java", lambda: None)
     path = tmp_path / "app.yaml"
     path.write_text(KEYED)
     deploy(Home(tmp_path / "home"), deployable(compile_spec(path)))

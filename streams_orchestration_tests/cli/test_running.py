@@ -41,10 +41,9 @@ REQUIRE_CONTINUABLE = api.require_continuable
 
 
 @pytest.fixture
-def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def spec(java_is_installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A spec that could run; what would run it is replaced."""
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(api, "require_java", lambda: Path("java"))
     monkeypatch.setattr(api, "require_continuable", lambda *_: None)
     monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
     (tmp_path / "lines.csv").write_text("x\n1\n")
@@ -213,6 +212,7 @@ def test_a_run_takes_the_start_lock_once_and_upgrades_the_catalog_once(
     assert calls == ["upgrade", "lock"]
 
 
+@pytest.mark.usefixtures("running_at_once")
 def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -228,8 +228,6 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
     monkeypatch.setattr(api, "bring_up", lambda *_, **__: BroughtUp())
     monkeypatch.setattr(bringing_up.Start, "record_deployment", lambda *_: None)
-    monkeypatch.setattr(api, "await_engines", lambda *_: None)
-    monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
     assert main(["run", spec]) == 0
 
 
@@ -269,7 +267,7 @@ def test_the_hint_of_a_clone_names_it(keyed: str, capsys: Capture):
 
 
 @pytest.fixture
-def nothing_starts(no_hosts: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_starts(no_hosts: None, running_at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Deploying is real, in the catalog and in Dagster; no host is started, and what is deployed is complete."""
 
     def follow(deploy: Callable[[], None], *_: object) -> ApplicationStatus:
@@ -278,8 +276,6 @@ def nothing_starts(no_hosts: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
-    monkeypatch.setattr(api, "await_engines", lambda *_: None)
-    monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
 
 
 @pytest.mark.slow

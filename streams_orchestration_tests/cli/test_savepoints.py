@@ -103,7 +103,9 @@ ERRORS: dict[str, tuple[list[str], int, str]] = {
 
 
 @pytest.mark.parametrize("case", ERRORS)
-def test_errors(home: Home, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str):
+def test_errors(
+    home: Home, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+):
     arguments, exit_status, message = ERRORS[case]
     answered(capsys, "savepoint", "create", "app", "first")
     (tmp_path / "empty" / "full" / "x").mkdir(parents=True)
@@ -135,12 +137,9 @@ class FakeJobs:
 
 
 @pytest.fixture
-def no_jobs(no_hosts: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_jobs(no_hosts: None, java_is_installed: None, running_at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (deploying, jobs):
         monkeypatch.setattr(module, "Jobs", FakeJobs)
-    monkeypatch.setattr(api, "await_engines", lambda *_: None)
-    monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
-    monkeypatch.setattr(api, "require_java", lambda: None)
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.errors.errors import HostLaunchError
-from streams_orchestration.runtime.hosts import launcher
 from streams_orchestration.runtime.hosts.launcher import HostStart, LocalLauncher
 from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
@@ -23,11 +22,10 @@ def test_a_file_that_cannot_be_removed_is_logged_and_stops_nothing(tmp_path: Pat
     assert f"{held}, which is no longer needed, cannot be removed" in caplog.text
 
 
-def test_a_host_whose_log_cannot_be_made_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.usefixtures("java_is_installed")
+def test_a_host_whose_log_cannot_be_made_is_named(tmp_path: Path):
     home = Home(tmp_path / "home")
     home.root.mkdir()
     (home.root / "logs").write_text("a file in the place of a directory")
-    monkeypatch.setattr(launcher, "java_program", lambda: tmp_path / "java")
-    monkeypatch.setattr(launcher, "require_java", lambda: None)
     with pytest.raises(HostLaunchError, match=r"host 0 of app could not be started: .*logs"):
         LocalLauncher().launch(HostStart(home, "app", 0, "i", tmp_path, EngineSettings()))
