@@ -21,6 +21,7 @@ from streams_orchestration_tests import crashes, reports, write_turns
 from streams_orchestration_tests.combinations import leave_combinations
 from streams_orchestration_tests.examples import register_profiles
 from streams_orchestration_tests.java import java_is_installed  # noqa: F401  a fixture
+from streams_orchestration_tests.stepped_clock import stepped, stepped_sleep  # noqa: F401  fixtures
 
 if TYPE_CHECKING:
     from xdist.scheduler import Scheduling

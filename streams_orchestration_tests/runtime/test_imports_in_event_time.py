@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
@@ -26,6 +25,7 @@ from streams_orchestration_tests.runtime.exporting import export, run_until_idle
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.locked import forget
 from streams_orchestration_tests.runtime.redeployed import redeploy
+from streams_orchestration_tests.stepped_clock import SteppedClock
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
@@ -229,16 +229,14 @@ def test_a_redeploy_of_the_importer_keeps_open_panes_and_what_its_exporters_have
 
 
 def test_an_exporter_that_is_idle_holds_up_nothing_after_a_redeploy_of_the_importer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, stepped: SteppedClock
 ):
-    now = [100.0]
-    monkeypatch.setattr(world, "monotonic", lambda: now[0])
     source = lines("Rows", written(tmp_path / "idle", "1000 a 1"), idleAfter=2.0)
     idle = deployed(tmp_path, application("idle", source, export("Rows", properties={"kind": "rows"})))
     busy = exporting(tmp_path, "busy", "2000 b 4")
     reader = deployed(tmp_path, importing(fusion="manual", pes=1))
     for _ in range(8):
-        now[0] += 0.5
+        stepped.now += 0.5
         run_until_idle(idle, busy, reader)
     redeploy(reader, importing(fusion="manual", pes=2))
     written(tmp_path / "busy", "11000 b 8")

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration import world
 from streams_orchestration.cli import main
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.stepped_clock import SteppedClock
 
 pytestmark = pytest.mark.slow
 
@@ -43,9 +43,9 @@ def status_of(local: LocalApplication, names: Iterator[str]) -> list[str]:
     return [*lines, *(f"{name} {found[name].reached} {found[name].why}" for name in names)]
 
 
-def test_the_chapter_on_event_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    now = [world.monotonic()]
-    monkeypatch.setattr(world, "monotonic", lambda: now[0])
+def test_the_chapter_on_event_time(
+    tmp_path: Path, stepped: SteppedClock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     monkeypatch.chdir(tmp_path)
     spec = tmp_path / "specs" / "minutes.yaml"
     spec.parent.mkdir()
@@ -56,7 +56,7 @@ def test_the_chapter_on_event_time(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     local = LocalApplication(Home(tmp_path / ".streams"), compile_spec(spec), 100)
 
     def work() -> None:
-        now[0] += 2  # the time between two looks into a directory
+        stepped.now += 2  # the time between two looks into a directory
         for turn in range(8):
             if turn % 4 == 3:
                 local.trigger()

@@ -28,6 +28,7 @@ from streams_orchestration.runtime.errors.errors import (
     CatalogUnavailableError,
 )
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.stepped_clock import SteppedClock
 
 HOST = {"application": "app", "id": 0, "state": "STOPPED"}
 
@@ -326,16 +327,14 @@ def test_a_new_file_is_waited_for_while_another_process_switches_it(tmp_path: Pa
     assert hosts(Catalog(home)) == []
 
 
-def test_a_file_that_stays_locked_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    home, now = Home(tmp_path / "home").prepare(), [0.0]
-    monkeypatch.setattr(world, "monotonic", lambda: now[0])
-    monkeypatch.setattr(world, "sleep", lambda seconds: now.append(now.pop() + seconds))
+def test_a_file_that_stays_locked_is_given_up(tmp_path: Path, stepped_sleep: SteppedClock):
+    home, began = Home(tmp_path / "home").prepare(), stepped_sleep.now
     with closing(sqlite3.connect(home.catalog, isolation_level=None)) as other:
         other.execute("CREATE TABLE other(x)")
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(CatalogBusyError), Catalog(home, busy_seconds=20.0).read():
             pass
-    assert 19.0 < now[0] <= 20.0
+    assert 19.0 < stepped_sleep.now - began <= 20.0
 
 
 def test_totals_have_64_bits(home: Home):

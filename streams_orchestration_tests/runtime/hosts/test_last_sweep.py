@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
-from streams_orchestration import world
 from streams_orchestration.runtime import stepping
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.clocks import clock
@@ -29,20 +28,13 @@ from streams_orchestration_tests.runtime.applications import compiled, sink, sou
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.running import joined
+from streams_orchestration_tests.stepped_clock import SteppedClock
 
 
 @pytest.fixture
 def local(tmp_path: Path) -> LocalApplication:
     file = write_rows(tmp_path / "rows.parquet", 4)
     return LocalApplication(Home(tmp_path / "home"), compiled([source("Rows", file), sink("Out", "Rows")]))
-
-
-@pytest.fixture
-def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time of the monotonic clock, which a test sets."""
-    now = [1000.0]
-    monkeypatch.setattr(world, "monotonic", lambda: now[0])
-    return now
 
 
 def broken(path: str | Path, *_: object, **__: object) -> None:
@@ -68,34 +60,34 @@ class Away(Store):
         raise StoreError(message)
 
 
-def test_an_application_completes_once_its_files_could_be_removed(now: list[float]):
+def test_an_application_completes_once_its_files_could_be_removed(stepped: SteppedClock):
     answers = iter([False, False, True])
     last = LastSweep(lambda: next(answers))
     assert last.failure is None
     assert not last()
     assert not last(), "the pause is not over, so that nothing is tried"
-    now[0] += 1.0
+    stepped.now += 1.0
     assert not last()
-    now[0] += 2.0
+    stepped.now += 2.0
     assert last.failure == (3.0, "files that no commit names cannot be removed")
     assert last()
     assert last.failure is None
 
 
-def test_an_application_completes_although_files_are_left_after_a_while(now: list[float]):
+def test_an_application_completes_although_files_are_left_after_a_while(stepped: SteppedClock):
     last = LastSweep(lambda: False)
     assert not last()
-    now[0] += CLEAR_SECONDS
+    stepped.now += CLEAR_SECONDS
     assert not last(), "two attempts that take long do not end it"
-    now[0] += CLEAR_SECONDS
+    stepped.now += CLEAR_SECONDS
     assert last()
 
 
-def test_a_host_may_leave_its_machine_before_the_application_completes_with_files_left(now: list[float]):
+def test_a_host_may_leave_its_machine_before_the_application_completes_with_files_left(stepped: SteppedClock):
     last = LastSweep(lambda: False)
     for _ in range(MIN_ATTEMPTS):
         assert not last()
-        now[0] += WAITS.longest / MIN_ATTEMPTS
+        stepped.now += WAITS.longest / MIN_ATTEMPTS
     assert not last()
     assert last.failure is not None
     assert last.failure.seconds >= WAITS.longest
@@ -156,11 +148,11 @@ def test_units_are_not_marked_as_completed_if_another_plan_was_deployed_during_t
     assert complete(local.catalog, local.name, lambda: True)
 
 
-def test_a_last_sweep_that_failed_under_a_hold_has_no_trouble_with_files(now: list[float]):
+def test_a_last_sweep_that_failed_under_a_hold_has_no_trouble_with_files(stepped: SteppedClock):
     answers = iter([False, True])
     last = LastSweep(lambda: next(answers))
     assert not last()
-    now[0] += 60.0
+    stepped.now += 60.0
     last.forget()
     assert last.failure is None
     assert last(), "nor does it wait"

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration import world
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.deployment.reset import reset_unit
@@ -21,6 +20,7 @@ from streams_orchestration_tests.runtime.applications import sink
 from streams_orchestration_tests.runtime.event_times import in_event_time, lines, through
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import redeploy
+from streams_orchestration_tests.stepped_clock import SteppedClock
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
@@ -133,16 +133,14 @@ def test_a_source_without_a_watermark_or_at_its_end_holds_up_no_other(tmp_path: 
 
 
 @pytest.mark.parametrize("pes", often([1, 3], [3]))
-def test_an_idle_source_holds_up_no_other(tmp_path: Path, pes: int, monkeypatch: pytest.MonkeyPatch):
-    now = [100.0]
-    monkeypatch.setattr(world, "monotonic", lambda: now[0])
+def test_an_idle_source_holds_up_no_other(tmp_path: Path, pes: int, stepped: SteppedClock):
     run = race(tmp_path, pes, idleAfter=3.0)
     run.write("Right", 0, 21)
     run.write("Left", 0, 500)
     run.settle()
     assert run.read("Left") in tuples_up_to(20 + DRIFT)
     for _ in range(8):
-        now[0] += 0.5
+        stepped.now += 0.5
         run.local.turn()
     run.settle()
     assert run.read("Left") == 50
@@ -154,9 +152,7 @@ def test_an_idle_source_holds_up_no_other(tmp_path: Path, pes: int, monkeypatch:
     assert run.read("Left") == before <= 50 + 2 * LIMIT, "it is active again, and far behind"
 
 
-def test_a_source_that_waits_is_not_idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    now = [100.0]
-    monkeypatch.setattr(world, "monotonic", lambda: now[0])
+def test_a_source_that_waits_is_not_idle(tmp_path: Path, stepped: SteppedClock):
     plan = compiled(tmp_path)
     graph = [
         lines("Left", tmp_path / "Left", maxDrift=DRIFT / 1000, idleAfter=3.0),
@@ -170,7 +166,7 @@ def test_a_source_that_waits_is_not_idle(tmp_path: Path, monkeypatch: pytest.Mon
     run.write("Left", 0, 500)
     run.settle()
     for _ in range(20):
-        now[0] += 1.0
+        stepped.now += 1.0
         run.local.turn()
     assert run.status()["Left"].holder != "idle"
     assert run.read("Left") in tuples_up_to(20 + DRIFT)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration import world
 from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
 from streams_orchestration.runtime.redeployment import trial_supervision
@@ -15,32 +14,28 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.stepped_clock import SteppedClock
 
 
 @pytest.mark.parametrize(("seconds", "given_up"), [(OUTAGE_TIMEOUT_SECONDS - 10.0, False), (1e9, True)])
 def test_awaiting_a_trial_ends_if_the_catalog_stays_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, given_up: bool
+    tmp_path: Path, stepped_sleep: SteppedClock, monkeypatch: pytest.MonkeyPatch, seconds: float, given_up: bool
 ):
     file = write_rows(tmp_path / "rows.parquet", 4)
     local = LocalApplication(Home(tmp_path / "home"), compiled([source("Rows", file), sink("Out", "Rows")]))
-    now = [0.0]
+    began = stepped_sleep.now
     advance_and_read_units = trial_supervision.advance_and_read_units
 
-    def sleep(pause: float) -> None:
-        now[0] += pause
-
     def observe_when_there(*_: object) -> UnitsStatus:
-        if now[0] < seconds:
+        if stepped_sleep.now - began < seconds:
             message = "the catalog does not answer"
             raise CatalogUnavailableError(message)
         return advance_and_read_units(local.catalog, local.name)
 
-    monkeypatch.setattr(world, "monotonic", lambda: now[0])
-    monkeypatch.setattr(world, "sleep", sleep)
     monkeypatch.setattr(trial_supervision, "advance_and_read_units", observe_when_there)
     if given_up:
         with pytest.raises(CatalogUnavailableError):
             await_trial(local.catalog, local.name)
     else:
         assert await_trial(local.catalog, local.name) is None
-    assert OUTAGE_TIMEOUT_SECONDS - 10.0 <= now[0] < OUTAGE_TIMEOUT_SECONDS + 10.0
+    assert OUTAGE_TIMEOUT_SECONDS - 10.0 <= stepped_sleep.now - began < OUTAGE_TIMEOUT_SECONDS + 10.0

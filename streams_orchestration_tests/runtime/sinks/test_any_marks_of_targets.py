@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration import world
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.contract.operator import Parameters
@@ -31,6 +30,7 @@ from streams_orchestration_tests.operators.lakes.lakes import Delta, Iceberg
 from streams_orchestration_tests.runtime.event_times import in_event_time, lines, through
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import redeploy
+from streams_orchestration_tests.stepped_clock import SteppedClock
 
 pytestmark = [
     pytest.mark.slow,
@@ -304,11 +304,7 @@ def test_marks_in_targets_are_true_and_never_fall(
 
 @pytest.mark.parametrize("pes", [1, 3])
 @pytest.mark.parametrize("filtered", [False, True])
-def test_an_idle_stream_does_not_hold_back_the_mark(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pes: int, *, filtered: bool
-):
-    now = [100.0]
-    monkeypatch.setattr(world, "monotonic", lambda: now[0])
+def test_an_idle_stream_does_not_hold_back_the_mark(tmp_path: Path, stepped: SteppedClock, pes: int, *, filtered: bool):
     target = Table(tmp_path)
     for name in ("Left", "Right"):
         (tmp_path / name).touch()
@@ -324,7 +320,7 @@ def test_an_idle_stream_does_not_hold_back_the_mark(
             for program in local.programs:
                 local.step(program)
             local.publish()
-            now[0] += 0.5
+            stepped.now += 0.5
         return target.marks().get("Out")
 
     assert mark(Left="20 a 1\n", Right="10 b 2\n") == 10_000

@@ -15,7 +15,6 @@ from streams_orchestration.operators.storage.port import StorageAwayError, Stora
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.errors.errors import StorageSettingError
 from streams_orchestration.runtime.storage import remote_store
-from streams_orchestration.runtime.storage import store as store_module
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.remote_store import AWAY, REFUSED
 from streams_orchestration.runtime.storage.store import HERE, Store, StoreError, remove_files
@@ -23,6 +22,7 @@ from streams_orchestration.runtime.storage.stores import store_at
 from streams_orchestration_tests.runtime.stored import options_of
 from streams_orchestration_tests.servers.jars import free_port
 from streams_orchestration_tests.servers.s3 import BUCKET, S3
+from streams_orchestration_tests.stepped_clock import SteppedClock
 
 
 @pytest.fixture
@@ -91,20 +91,6 @@ test_bytes_near, test_bytes_there = both(a_file_comes_and_goes_with_all_its_byte
 test_proof_near, test_proof_there = both(a_place_that_can_be_used_is_proved_and_left_as_it_was)
 
 
-class Clock:
-    """Time passes while somebody sleeps only."""
-
-    def __init__(self) -> None:
-        self.now, self.pauses = 0.0, list[float]()
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-        self.pauses.append(seconds)
-
-
 def test_a_directory_that_is_removed_during_a_search_is_passed_over(near: Store, monkeypatch: pytest.MonkeyPatch):
     for name in ("kept", "removed"):
         near.write(f"data/{name}/file", b"1")
@@ -122,21 +108,21 @@ def test_a_directory_that_is_removed_during_a_search_is_passed_over(near: Store,
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("one_attempt")
-def test_a_storage_that_is_away_is_tried_again_and_then_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    clock = Clock()
+def test_a_storage_that_is_away_is_tried_again_and_then_named(
+    tmp_path: Path, stepped_sleep: SteppedClock, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(remote_store, "RETRY_SECONDS", 0.35)
-    monkeypatch.setattr(remote_store, "world", clock)
     options = f"endpoint=http://127.0.0.1:{free_port()} region=us-east-1 anonymous=True"
     store = store_at(tmp_path, "s3://bucket/p", options)
     with pytest.raises(StoreError, match=r"s3://bucket/p/data/x: cannot be reached: .*nothing is lost") as error:
         store.write("data/x", b"1")
     assert error.value.strerror == str(error.value)
-    assert clock.pauses == [0.1, 0.2]
-    clock.pauses.clear()
+    assert stepped_sleep.pauses == [0.1, 0.2]
+    stepped_sleep.pauses.clear()
     with pytest.raises(StoreError, match="cannot be reached"):
         store.hasty().size("data/x")
     assert remove_files(store, ["data/x", "data/y"]) == 0
-    assert not clock.pauses, "what a host does beside its work waits for nothing"
+    assert not stepped_sleep.pauses, "what a host does beside its work waits for nothing"
 
 
 @pytest.mark.parametrize(
@@ -166,7 +152,7 @@ class Unreliable(Store):
     lost: tuple[int, ...] = ()
     """The numbers of these removals."""
     seconds: float = 0.0
-    clock: Clock = field(default_factory=Clock)
+    clock: SteppedClock = field(default_factory=SteppedClock)
     asked: list[str] = field(default_factory=list[str])
 
     def remove(self, address: str) -> None:
@@ -193,11 +179,10 @@ def test_a_lost_answer_skips_one_removal_and_a_storage_that_is_away_skips_the_re
     asked: int,
     gone: int,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    stepped: SteppedClock,
     caplog: pytest.LogCaptureFixture,
 ):
-    store = Unreliable(str(tmp_path), str(tmp_path), tuple(lost), seconds)
-    monkeypatch.setattr(store_module, "world", store.clock)
+    store = Unreliable(str(tmp_path), str(tmp_path), tuple(lost), seconds, stepped)
     names = [f"data/{number}" for number in range(9)]
     for name in names:
         store.write(name, b"1")

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration import world
 from streams_orchestration.operators.contract.operator import Offset
 from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.spl_texts import cells
@@ -21,6 +20,7 @@ from streams_orchestration.operators.standard.files.file_sink import FileSink
 from streams_orchestration.operators.standard.files.file_source import FileSource
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench
+from streams_orchestration_tests.stepped_clock import SteppedClock
 
 KIND = "n int NOT NULL, s string NOT NULL, x double NOT NULL"
 TEXT = '# a comment\n1, plain text ,1.5\n\n-2,"a,b \\"c\\"",inf\n3,\'q\',2\n'
@@ -199,18 +199,16 @@ def test_a_file_that_need_not_be_there(tmp_path: Path):
         Bench(FileSource, [], [KIND], tmp_path, file="no.csv", format="splCsv")
 
 
-def test_tuples_wait_for_their_delay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    now = [100.0]
-    monkeypatch.setattr(world, "monotonic", lambda: now[0])
+def test_tuples_wait_for_their_delay(tmp_path: Path, stepped: SteppedClock):
     bench = source(tmp_path / "a.csv", "0,1,a,1\n2.5,2,b,2\n0,3,c,3\n", hasDelayField=True)
     waiting: Any = bench.operator
     offset = bench.produce(None, 10).offset
     assert [row[0] for row in bench.rows()] == [1]
     assert waiting.pause() == 2.5
-    now[0] += 2.0
+    stepped.now += 2.0
     assert bench.produce(offset, 10).offset == offset
     assert waiting.pause() == 0.5
-    now[0] += 0.5
+    stepped.now += 0.5
     assert bench.produce(offset, 10).exhausted
     assert [row[0] for row in bench.rows()] == [1, 2, 3]
 

@@ -10,32 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract.operator import Punctuation
-from streams_orchestration.operators.standard.flow import beacon
 from streams_orchestration.operators.standard.flow.beacon import Beacon
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.runtime.applications import PERIODIC, compiled, published, sink
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.stepped_clock import SteppedClock
 
 ROW = "k string, n bigint"
 OUTPUT = {"n": "IterationCount() * 2", "k": "CASE WHEN IterationCount() % 2 = 0 THEN 'even' ELSE 'odd' END"}
-
-
-class Clock:
-    """A clock that goes on when the test says so."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(beacon, "world", clock)
-    return clock
 
 
 def bench(schema: str = ROW, **parameters: Any) -> Bench:
@@ -84,32 +67,34 @@ def test_a_quoted_counter_is_a_text():
     assert source.rows() == [("IterationCount()0",)]
 
 
-def test_tuples_come_when_they_are_due(clock: Clock):
+def test_tuples_come_when_they_are_due(stepped: SteppedClock):
     source = bench(period=0.5)
     assert source.produce().offset == {"iteration": 1}
     assert source.produce({"iteration": 1}).offset == {"iteration": 1}
-    clock.now = 101.6
+    stepped.now = 101.6
     assert source.produce({"iteration": 1}).offset == {"iteration": 4}
-    clock.now = 200.0
+    stepped.now = 200.0
     assert source.produce({"iteration": 4}, 10).offset == {"iteration": 14}
 
 
 @pytest.mark.parametrize(
     ("parameters", "pauses"), [({"period": 0.5}, [0.5, 0.25]), ({"initDelay": 2.0}, [2.0, 1.75]), ({}, [0.0, 0.0])]
 )
-def test_the_source_says_when_its_next_tuple_is_due(clock: Clock, parameters: dict[str, Any], pauses: list[float]):
+def test_the_source_says_when_its_next_tuple_is_due(
+    stepped: SteppedClock, parameters: dict[str, Any], pauses: list[float]
+):
     source = bench(**parameters).operator
     assert isinstance(source, Beacon)
     source.produce({"iteration": 0}, 1)
     seen = [source.pause()]
-    clock.now += 0.25
+    stepped.now += 0.25
     assert [*seen, source.pause()] == pauses
 
 
-def test_the_first_tuple_waits_for_its_delay_and_a_replay_does_not(clock: Clock):
+def test_the_first_tuple_waits_for_its_delay_and_a_replay_does_not(stepped: SteppedClock):
     source = bench(initDelay=1.0)
     assert source.produce().offset == {"iteration": 0}
-    clock.now = 101.0
+    stepped.now = 101.0
     assert source.produce(limit=5).offset == {"iteration": 5}
     assert bench(initDelay=1.0).produce({"iteration": 2}, 1).offset == {"iteration": 3}
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract.operator import Operator, Punctuation
 from streams_orchestration.operators.errors.errors import DataError
-from streams_orchestration.operators.standard.flow import throttle
 from streams_orchestration.operators.standard.flow.split import Split
 from streams_orchestration.operators.standard.flow.throttle import Throttle
 from streams_orchestration.operators.standard.flow.union import Union
@@ -22,6 +21,7 @@ from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row, division
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.stepped_clock import SteppedClock
 
 ROW = "k string, n bigint"
 ROWS = st.lists(st.tuples(st.sampled_from(["a", "b", "", None]), st.one_of(st.none(), st.integers(-9, 9))), max_size=12)
@@ -105,41 +105,23 @@ def test_a_union_takes_over_by_name():
     assert union.rows() == [(1, "a"), (2, "b"), (3, "c")]
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.slept: list[float] = []
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(throttle, "world", clock)
-    return clock
-
-
-def test_a_throttle_pauses_for_as_long_as_its_tuples_may_take(clock: Clock):
+def test_a_throttle_pauses_for_as_long_as_its_tuples_may_take(stepped_sleep: SteppedClock):
     bench = Bench(Throttle, [ROW], [ROW], rate=4)
     bench.send([("a", 1)] * 2)
-    clock.now += 0.25
+    stepped_sleep.now += 0.25
     bench.send([("a", 1)] * 2)
-    clock.now += 100
+    stepped_sleep.now += 100
     bench.send([("a", 1)])
-    assert clock.slept == [0.5, 0.5, 0.25]
+    assert stepped_sleep.pauses == [0.5, 0.5, 0.25]
     assert len(bench.rows()) == 5
 
 
-def test_a_throttle_never_holds_up_its_task_for_long_but_says_so(clock: Clock, caplog: pytest.LogCaptureFixture):
+def test_a_throttle_never_holds_up_its_task_for_long_but_says_so(
+    stepped_sleep: SteppedClock, caplog: pytest.LogCaptureFixture
+):
     with caplog.at_level(logging.WARNING):
         Bench(Throttle, [ROW], [ROW], rate=2).send([("a", 1)] * 100).send([("a", 1)])
-    assert clock.slept == [5.0, 0.5]
+    assert stepped_sleep.pauses == [5.0, 0.5]
     assert "set STREAMS_SOURCE_LIMIT to at most 10" in caplog.text
 
 

@@ -15,32 +15,12 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract.operator import Offset
 from streams_orchestration.operators.errors.errors import DataError
-from streams_orchestration.operators.standard.systems import sql_source
 from streams_orchestration.operators.standard.systems.sql_source import SqlSource
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.growing_tables import drained, events, source
 from streams_orchestration_tests.operators.harness import Bench, Row
+from streams_orchestration_tests.stepped_clock import SteppedClock
 from streams_orchestration_tests.targets import Target
-
-
-class Clock:
-    """A time that only tests move."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def utc(self) -> datetime.datetime:
-        return datetime.datetime.now(datetime.UTC)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(sql_source, "world", made)
-    return made
 
 
 def test_rows_come_in_the_order_of_the_column_and_then_those_that_are_added(target: Target):
@@ -80,47 +60,47 @@ def sqlite(file: Path) -> Target:
     return Target(f"sqlite:///{file}", lambda: sqlite3.connect(file))
 
 
-def test_a_transaction_that_commits_late_is_waited_for(target: Target, clock: Clock):
+def test_a_transaction_that_commits_late_is_waited_for(target: Target, stepped: SteppedClock):
     events(target, (1, "a"), (3, "c"))
     bench = source(target, settle=2)
     offset = bench.produce(None).offset
     assert bench.rows() == []
     pause = bench.operator.pause()  # pyright: ignore[reportAttributeAccessIssue]
     assert 0 < pause <= 1
-    clock.now += 1.9
+    stepped.now += 1.9
     events(target, (2, "b"))
     offset = bench.produce(offset).offset
     assert bench.rows() == []
-    clock.now += 0.1
+    stepped.now += 0.1
     offset, _ = drained(bench, offset)
     assert bench.rows() == [(1, "a"), (2, "b"), (3, "c")]
 
 
-def test_a_row_that_comes_behind_the_position_is_no_silent_loss(target: Target, clock: Clock):
+def test_a_row_that_comes_behind_the_position_is_no_silent_loss(target: Target, stepped: SteppedClock):
     events(target, (1, "a"), (3, "c"))
     bench = source(target)
     offset, _ = drained(bench)
     events(target, (2, "b"), (4, "d"))
-    clock.now += 10
+    stepped.now += 10
     with pytest.raises(DataError, match=r"table events: 1 rows with id up to 3 became visible .*increase settle"):
         bench.produce(offset)
     bench = source(target, onLostData="skip")
     offset, _ = drained(bench, offset)
-    clock.now += 10
+    stepped.now += 10
     drained(bench, offset)
     assert bench.rows() == [(4, "d")]
     assert bench.metrics["late"] == 1
 
 
-def test_rows_that_are_deleted_or_changed_after_they_were_read_do_no_harm(target: Target, clock: Clock):
+def test_rows_that_are_deleted_or_changed_after_they_were_read_do_no_harm(target: Target, stepped: SteppedClock):
     events(target, (1, "a"), (2, "b"), (3, "c"))
     bench = source(target)
     offset, _ = drained(bench)
     target.run("DELETE FROM events WHERE id > 1")
-    clock.now += 10
+    stepped.now += 10
     offset, _ = drained(bench, offset)
     events(target, (2, "x"), (4, "d"))
-    clock.now += 10
+    stepped.now += 10
     drained(bench, offset)
     assert bench.rows()[3:] == [(4, "d")]
 
@@ -135,12 +115,12 @@ def test_start_at_chooses_the_first_row(target: Target, start: Any, wanted: str)
     assert "".join(row[1] for row in bench.rows()) == wanted
 
 
-def test_a_finite_run_ends_with_what_was_there_when_it_began(target: Target, clock: Clock):
+def test_a_finite_run_ends_with_what_was_there_when_it_began(target: Target, stepped: SteppedClock):
     events(target, (1, "a"), (2, "b"), (3, "c"))
     bench = source(target, until="latest", settle=1)
     offset = bench.produce(None, 2).offset
     events(target, (4, "d"))
-    clock.now += 1
+    stepped.now += 1
     offset, exhausted = drained(bench, offset, 2)
     assert exhausted
     assert bench.rows() == [(1, "a"), (2, "b"), (3, "c")]
@@ -304,16 +284,16 @@ def test_a_column_that_is_gone_in_the_middle_is_named(target: Target):
         drained(source(target), offset)
 
 
-def test_the_lag_of_a_sql_source_is_measured(target: Target, clock: Clock):
+def test_the_lag_of_a_sql_source_is_measured(target: Target, stepped: SteppedClock):
     events(target, *((number, "a") for number in range(10)))
     bench = source(target, settle=5)
     offset = bench.produce(None, 4).offset
-    clock.now += 4
+    stepped.now += 4
     bench.produce(offset, 4)
     assert (bench.metrics["lag"], bench.metrics["lag_seconds"]) == (10, 4)
-    clock.now += 4
+    stepped.now += 4
     offset, _ = drained(bench, offset)
-    clock.now += 4
+    stepped.now += 4
     drained(bench, offset)
     assert (bench.metrics["lag"], bench.metrics["lag_seconds"]) == (0, 0)
 
@@ -322,12 +302,12 @@ def test_the_lag_of_a_sql_source_is_measured(target: Target, clock: Clock):
     ("key", "warned"), [("", 1), (", PRIMARY KEY (k, id)", 1), (", PRIMARY KEY (id, k)", 0), (", UNIQUE (id)", 0)]
 )
 def test_a_column_without_an_index_is_warned_of_once(
-    target: Target, clock: Clock, caplog: pytest.LogCaptureFixture, key: str, warned: int
+    target: Target, stepped: SteppedClock, caplog: pytest.LogCaptureFixture, key: str, warned: int
 ):
     events(target, (1, "a"), definition=f"id BIGINT NOT NULL, k VARCHAR(9) NOT NULL{key}")
     bench = source(target)
     offset, _ = drained(bench)
-    clock.now += 10
+    stepped.now += 10
     drained(bench, offset)
     warnings = [message for message in caplog.messages if "CREATE INDEX" in message]
     assert len(warnings) == warned
@@ -372,18 +352,18 @@ def test_parameters_that_do_not_fit_are_named(parameters: dict[str, Any], messag
 
 
 @pytest.mark.slow
-def test_transactions_that_commit_late_within_settle_lose_nothing(tmp_path: Path, clock: Clock):
+def test_transactions_that_commit_late_within_settle_lose_nothing(tmp_path: Path, stepped: SteppedClock):
     chance, target = random.Random(5), sqlite(tmp_path / "x.db")
     events(target)
     bench, offset, number, got = source(target, settle=3), None, 0, list[Row]()
     uncommitted: list[tuple[float, Row]] = []
     for _ in range(200):
-        clock.now += chance.random()
+        stepped.now += chance.random()
         for _ in range(chance.randrange(4)):
             number += 1
-            uncommitted.append((clock.now + 2.5 * chance.random(), (number, "k")))
-        events(target, *(row for at, row in uncommitted if at <= clock.now))
-        uncommitted = [(at, row) for at, row in uncommitted if at > clock.now]
+            uncommitted.append((stepped.now + 2.5 * chance.random(), (number, "k")))
+        events(target, *(row for at, row in uncommitted if at <= stepped.now))
+        uncommitted = [(at, row) for at, row in uncommitted if at > stepped.now]
         if chance.random() < 0.1:
             got += bench.rows()
             bench = source(target, settle=3)
