@@ -310,7 +310,7 @@ def test_ports_streams_that_are_made_later_and_declared_operators():
         ),
     ],
 )
-def test_tuple_types(schema: Any, ddl: str):
+def test_tuple_types_are_written_as_ddl(schema: Any, ddl: str):
     assert ddl_of(schema) == ddl
 
 

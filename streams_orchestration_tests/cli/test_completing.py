@@ -54,7 +54,7 @@ def offered(*words: str) -> list[str]:
         (["compile", "specs/tiny.yaml", "--fusion", "l"], ["legacy"]),
     ],
 )
-def test_words(words: list[str], values: list[str]):
+def test_words_are_completed_with_what_fits(words: list[str], values: list[str]):
     assert offered(*words) == values
 
 

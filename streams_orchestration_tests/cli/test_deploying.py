@@ -60,7 +60,7 @@ def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
 
 
-def test_cancel(
+def test_a_cancelled_application_is_stopped_and_its_orphans_are_named(
     asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     deployed(status(state="STOPPED"), monkeypatch)

@@ -51,14 +51,14 @@ def document(capsys: Capture, *arguments: str, exit_status: int = 0) -> dict[str
 
 
 @pytest.mark.parametrize("command", ["deploy", "redeploy"])
-def test_deploying(command: str, spec: str, capsys: Capture):
+def test_a_deployment_is_one_document(command: str, spec: str, capsys: Capture):
     written = document(capsys, command, spec)
     assert (written["application"], written["state"]) == ("copy", "RUNNING")
     assert written["status"] == {"application": "copy"}
     assert written["diagnostics"] == []
 
 
-def test_cancelling(capsys: Capture, monkeypatch: pytest.MonkeyPatch):
+def test_a_cancelled_application_is_one_document(capsys: Capture, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(api, "read_status", lambda _home, _name: status(state="STOPPED"))
     written = document(capsys, "cancel", "flights")
     assert (written["application"], written["state"]) == ("flights", "STOPPED")
@@ -111,7 +111,7 @@ def follow(after: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: replace(after, application="copy"))
 
 
-def test_logs(home: Path, capsys: Capture):
+def test_logs_are_one_document(home: Path, capsys: Capture):
     log = home / "logs" / "flights" / "pe-1.log"
     log.parent.mkdir(parents=True)
     log.write_text("a\nb\nc\n")
@@ -124,7 +124,7 @@ def test_logs_that_are_followed_are_no_document(capsys: Capture):
     assert written["error"]["kind"] == "usage"
 
 
-def test_lineage(tmp_path: Path, capsys: Capture):
+def test_lineage_is_one_document(tmp_path: Path, capsys: Capture):
     spec = tmp_path / "tiny.yaml"
     spec.write_text(TINY)
     written = document(capsys, "lineage", str(spec), "Snk")
@@ -137,7 +137,7 @@ def test_lineage(tmp_path: Path, capsys: Capture):
     assert document(capsys, "lineage", str(spec), "Snkk", exit_status=1)["error"]["kind"] == "runtime"
 
 
-def test_the_catalog(home: Path, capsys: Capture):
+def test_facts_and_errors_of_the_catalog_are_one_document(home: Path, capsys: Capture):
     written = document(capsys, "catalog", "show")
     assert (written["catalog"], written["revision"], written["deployed"]) == (str(home / "catalog.db"), None, [])
     assert document(capsys, "catalog", "upgrade", exit_status=1)["error"]["kind"] == "runtime"

@@ -103,7 +103,7 @@ ERRORS: dict[str, tuple[list[str], int, str]] = {
 
 
 @pytest.mark.parametrize("case", ERRORS)
-def test_errors(
+def test_errors_of_savepoints_are_in_the_document(
     home: Home, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
 ):
     arguments, exit_status, message = ERRORS[case]

@@ -67,7 +67,7 @@ def plan(compilation: PlannedCompilation) -> dict[str, Any]:
     return plan_document(compilation)
 
 
-def test_keys(plan: dict[str, Any]) -> None:
+def test_a_plan_has_its_keys_in_order(plan: dict[str, Any]) -> None:
     assert list(plan) == [
         *("planVersion", "application", "submission", "logicalGraph", "physicalGraph", "fusionPlan", "threadPlan"),
         *("copyPlan", "consistentRegionMap", "eventTimeMap", "diagnostics"),
@@ -79,7 +79,7 @@ def test_keys(plan: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("faithful", [True, False])
 @pytest.mark.parametrize("scheme", ["legacy", "manual", "automatic"])
-def test_text(scheme: Any, faithful: bool) -> None:
+def test_the_text_of_a_plan_is_the_json_of_its_document(scheme: Any, faithful: bool) -> None:
     """Written row by row, the plan is what `json.dumps` makes of the document; with names that need quoting, too."""
     text = SPEC.replace("application: plan", "application: plan\ndescription: x").replace(
         "{kind: y}", "{kind: 'é\"%\\'}"
@@ -112,7 +112,7 @@ def test_keys_of_an_application_in_error(plan: dict[str, Any]) -> None:
     ]
 
 
-def test_logical_graph(plan: dict[str, Any]) -> None:
+def test_a_plan_has_the_logical_graph(plan: dict[str, Any]) -> None:
     graph = plan["logicalGraph"]
     assert [each["name"] for each in graph["operators"]] == ["Other", "Out.A", "Out.B", "Snk", "Src"]
     assert graph["operators"][1] == {"name": "Out.A", "kind": "Mutate", "inputs": 1, "outputs": 1}
@@ -123,7 +123,7 @@ def test_logical_graph(plan: dict[str, Any]) -> None:
     ]
 
 
-def test_physical_graph(plan: dict[str, Any]) -> None:
+def test_a_plan_has_the_physical_graph(plan: dict[str, Any]) -> None:
     graph = plan["physicalGraph"]
     assert [each["index"] for each in graph["operators"]] == list(range(len(graph["operators"])))
     assert graph["operators"][0] == {
@@ -162,7 +162,7 @@ def test_physical_graph(plan: dict[str, Any]) -> None:
     assert graph["exports"][0]["operator"] == "Src"
 
 
-def test_plans(plan: dict[str, Any], compilation: PlannedCompilation) -> None:
+def test_fusion_threads_and_copies_cover_all_operators(plan: dict[str, Any], compilation: PlannedCompilation) -> None:
     names = {each["name"] for each in plan["physicalGraph"]["operators"]}
     assert {name for pe in plan["fusionPlan"]["pes"] for name in pe["operators"]} == names
     assert plan["fusionPlan"]["scheme"] == "legacy"
@@ -174,7 +174,7 @@ def test_plans(plan: dict[str, Any], compilation: PlannedCompilation) -> None:
     assert set(plan["copyPlan"]["connections"][0]) >= {"from", "to", "passing", "constness", "reason"}
 
 
-def test_regions(plan: dict[str, Any]) -> None:
+def test_a_plan_has_the_consistent_regions(plan: dict[str, Any]) -> None:
     regions = plan["consistentRegionMap"]
     assert regions["logicalRegions"] == [
         {

@@ -16,7 +16,7 @@ def test_names_that_do_not_fit_are_counted():
     assert short_list([]) == ""
 
 
-def test_logical_name():
+def test_a_logical_name_has_no_channels():
     assert without_channels("P1[1].H2[5]") == "P1.H2"
 
 
@@ -32,9 +32,9 @@ def test_logical_name():
         (18_399_000, "212 d 22 h"),
     ],
 )
-def test_duration(seconds: float, text: str):
+def test_a_duration_has_a_suitable_unit(seconds: float, text: str):
     assert duration(seconds) == text
 
 
-def test_plural():
+def test_a_count_has_its_noun_in_the_right_number():
     assert [plural(number, "row") for number in (0, 1, 1000)] == ["0 rows", "1 row", "1,000 rows"]

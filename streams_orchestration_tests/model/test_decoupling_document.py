@@ -62,7 +62,7 @@ def test_a_wrong_operator(operator: str, code: str, words: str, tmp_path: Path):
         ("{ser_per_item: 1, deser_per_item: 1, machine_budget: 0}", "SO0401", "greater than or equal to 1"),
     ],
 )
-def test_wrong_parameters(params: str, code: str, words: str, tmp_path: Path):
+def test_wrong_parameters_are_reported_with_their_line(params: str, code: str, words: str, tmp_path: Path):
     (actual,) = wrong(tmp_path, f"params: {params}\nops: [{{id: a, kind: source}}]\n")
     assert (actual.code, actual.location) == (code, f"{tmp_path / 'problem.yaml'}:1")
     assert words in actual.message

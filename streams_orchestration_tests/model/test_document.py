@@ -32,7 +32,7 @@ def test_values_are_those_of_the_core_schema() -> None:
     }
 
 
-def test_positions() -> None:
+def test_values_know_their_lines() -> None:
     tree, _ = parse_document("a: 1\nb:\n  - x\n  - c: 1\n    d: {e: 5}\n", "spec")
     assert isinstance(tree, LocatedMapping)
     assert str(tree.location("b", 1, "d", "e")) == "spec:5"
@@ -83,7 +83,7 @@ _TENFOLD = [f"\na{level}: &a{level} [" + ", ".join([f"*a{level - 1}"] * 10) + "]
         ("a: " + "9" * 5000, ["SO0401"]),
     ],
 )
-def test_refusals(text: str, expected: list[str]) -> None:
+def test_documents_with_faults_are_refused_with_their_place(text: str, expected: list[str]) -> None:
     _, diagnostics = parse_document(text, "spec")
     assert set(codes(diagnostics)) <= set(expected)
     assert diagnostics
@@ -96,7 +96,7 @@ def test_the_first_of_two_equal_keys_counts() -> None:
     assert (diagnostics[0].location, "line 1" in diagnostics[0].message) == ("spec:3", True)
 
 
-def test_unreadable_files(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_are_diagnosed(tmp_path: Path) -> None:
     (tmp_path / "latin1").write_bytes(b"a: 1\nb: \xe4\n")
     (tmp_path / "bom").write_bytes(b"\xef\xbb\xbfa: 1\n")
     assert codes(read_document(tmp_path)[1]) == ["SO0001"]

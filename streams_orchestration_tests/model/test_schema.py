@@ -28,7 +28,7 @@ def test_flat_and_nested() -> None:
 
 
 @pytest.mark.parametrize("name", ["string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double"])
-def test_simple_types(name: str) -> None:
+def test_simple_types_are_parsed_in_upper_case(name: str) -> None:
     assert parse_schema(f"a {name.upper()}").attributes == (Attribute("a", name),)
 
 
@@ -53,7 +53,7 @@ def test_simple_types(name: str) -> None:
         ("a struct<x: int, x: int>", "twice"),
     ],
 )
-def test_errors(text: str, part: str) -> None:
+def test_an_error_of_a_schema_is_reported_alone(text: str, part: str) -> None:
     errors = parse_schema(text).errors
     assert len(errors) == 1
     assert part in errors[0]

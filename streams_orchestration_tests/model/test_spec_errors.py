@@ -98,7 +98,7 @@ GRAPH = "graph: [{name: Src, operator: Beacon}, {name: Snk, operator: FileSink, 
         ("application: a\ngraph: [{name: yes, operator: Beacon}, {name: 1, operator: Beacon}]", ["SO0009"]),
     ],
 )
-def test_single_errors(text: str, expected: list[str]) -> None:
+def test_a_wrong_spec_has_exactly_its_errors(text: str, expected: list[str]) -> None:
     assert [code for code, _, _ in problems(text) if code != "SO0110"] == expected
     with pytest.raises(ApplicationError) as caught:
         read(text)

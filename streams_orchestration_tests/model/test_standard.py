@@ -30,7 +30,9 @@ def models() -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("name", "mode", "inputs", "outputs"), models())
-def test_model_values(name: str, mode: str, inputs: str, outputs: str) -> None:
+def test_threading_and_mutability_are_as_in_the_models_of_streams(
+    name: str, mode: str, inputs: str, outputs: str
+) -> None:
     signature = STANDARD[name]
     assert signature.single_threaded == mode
     for text, ports in ((inputs, signature.inputs), (outputs, signature.outputs)):
@@ -66,7 +68,9 @@ def test_all_standard_operators_are_in_the_table() -> None:
         ("XMLParse", (1, 1), (1, None)),
     ],
 )
-def test_port_counts(name: str, inputs: tuple[int, int | None], outputs: tuple[int, int | None]) -> None:
+def test_standard_operators_have_the_port_counts_of_streams(
+    name: str, inputs: tuple[int, int | None], outputs: tuple[int, int | None]
+) -> None:
     signature = STANDARD[name]
     assert (signature.least_inputs, signature.most_inputs) == inputs
     assert (signature.least_outputs, signature.most_outputs) == outputs
@@ -83,7 +87,7 @@ def test_regions_and_control_ports() -> None:
     assert STANDARD["PunctMerger"].input(5).expects_window_punctuation
 
 
-def test_codes() -> None:
+def test_codes_have_a_form_a_cause_and_a_remedy() -> None:
     for code, (severity, cause, remedy) in CODES.items():
         assert re.fullmatch(r"(CDIS[PR]\d{4}[EWD]|SO\d{4})", code)
         assert cause

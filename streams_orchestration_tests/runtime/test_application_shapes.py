@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 
 @pytest.mark.parametrize("name", often(SHAPES, [*SHAPES][::3]))
-def test_undisturbed(name: str, data: Path, tmp_path: Path):
+def test_an_undisturbed_run_publishes_the_expected_results(name: str, data: Path, tmp_path: Path):
     local = LocalApplication(Home(tmp_path), compilation(data, name, 0), 5)
     assert len(local.units) == SHAPES[name].units
     local.run()
@@ -36,7 +36,7 @@ def test_undisturbed(name: str, data: Path, tmp_path: Path):
     events=st.lists(EVENT, min_size=5, max_size=40),
 )
 @examples(4)
-def test_disturbed(name: str, data: Path, fusion: int, events: Events):
+def test_a_disturbed_run_publishes_the_expected_results(name: str, data: Path, fusion: int, events: Events):
     with tempfile.TemporaryDirectory() as directory:
         fusion = fusion if SHAPES[name].fused else 0
         local = LocalApplication(Home(Path(directory)), compilation(data, name, fusion))

@@ -50,7 +50,7 @@ def one_port(out: bool, consumers: Sequence[str], splitters: int = 0) -> tuple[L
 
 
 @pytest.mark.parametrize("vector", [*VECTORS, *FURTHER], ids=str)
-def test_vectors(vector: dict[str, Any]) -> None:
+def test_documented_ports_have_their_copies(vector: dict[str, Any]) -> None:
     logical, physical = one_port(vector["out"], vector["consumers"], vector["s"])
     plan = copied(logical, physical, in_one_pe(physical), faithful=True)
     assert plan.sender_copies == vector["sender_copies"]

@@ -63,7 +63,7 @@ def loads_of(case: dict[str, Any], places: Sequence[int]) -> list[float]:
 
 
 @pytest.mark.parametrize("case", FUSIONS.values(), ids=FUSIONS)
-def test_the_case(case: dict[str, Any]):
+def test_a_case_takes_the_fewest_machines(case: dict[str, Any]):
     places, loads = fused(case)
     expect = case["expect"]
     names: dict[int, int] = {}

@@ -47,7 +47,7 @@ def said(explanation: Explanation) -> list[str]:
 
 
 @pytest.mark.parametrize(("case", "question"), QUESTIONS)
-def test_the_answer(case: dict[str, Any], question: dict[str, Any], tmp_path: Path):
+def test_the_answer_says_what_a_case_wants(case: dict[str, Any], question: dict[str, Any], tmp_path: Path):
     explanation = explain(compiled(case, tmp_path), question["what"])
     facts = said(explanation)
     assert [line for line in question["says"] if line not in facts] == [], facts

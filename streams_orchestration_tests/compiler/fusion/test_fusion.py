@@ -170,7 +170,7 @@ def channels_of(physical: PhysicalGraph, plan: FusionPlan) -> list[set[int]]:
     return [{physical.operators[index].channel for index in pe.operators} for pe in plan.pes]
 
 
-def test_channel_isolation() -> None:
+def test_isolated_channels_share_no_pe() -> None:
     logical = pipeline(width=3)
     physical = expanded(logical)
     plan, _ = fused(logical, physical, fusion="manual", pes=2, channel_fusion="channelIsolation")
@@ -180,7 +180,7 @@ def test_channel_isolation() -> None:
     assert len(legacy.pes) == 8
 
 
-def test_channel_exlocation() -> None:
+def test_exlocated_channels_share_a_pe_with_no_other_channel() -> None:
     logical = pipeline(width=3)
     physical = expanded(logical)
     plan, _ = fused(logical, physical, fusion="manual", pes=2, channel_fusion="channelExlocation")

@@ -54,7 +54,7 @@ def names(compilation: PlannedCompilation) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("case", REWRITES.values(), ids=REWRITES)
-def test_the_case(case: dict[str, Any]):
+def test_a_decision_rewrites_the_pes_of_a_case(case: dict[str, Any]):
     options = {key: tuple(map(tuple, v)) if key == "widths" else v for key, v in case.get("options", {}).items()}
     if "codes" in case:
         with pytest.raises(ApplicationError) as caught:

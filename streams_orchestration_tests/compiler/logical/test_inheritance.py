@@ -135,7 +135,7 @@ def test_restart_and_checkpoint(config: dict[str, Any], flags: tuple[bool, bool]
     assert codes(diagnostics) == expected
 
 
-def test_threaded_ports() -> None:
+def test_threaded_ports_are_in_order_with_their_policies() -> None:
     queues = [{"port": 1, "congestionPolicy": "Sys.DropLast", "queueSize": 5}, {"port": 0}]
     actual = built(graph(SOURCE, call("A", inputs=["Src", "Src"], config={"threadedPort": queues})))
     assert actual.operators[1].threaded_ports == (ThreadedPort(0), ThreadedPort(1, "Sys.DropLast", 5))

@@ -11,7 +11,7 @@ from streams_orchestration_tests.compiler.invocations import SOURCE, SUBMISSION,
 from streams_orchestration_tests.specs import codes, graph, logical
 
 
-def test_links() -> None:
+def test_imports_and_exports_become_links() -> None:
     imported = {"name": "I", "operator": "Import", "inputs": [], "parameters": {"subscription": 'k == "${s}"'}}
     composite = {
         "inputs": ["In"],
@@ -73,7 +73,7 @@ def test_links() -> None:
         ),
     ],
 )
-def test_link_errors(invocation: dict[str, Any], expected: list[str]) -> None:
+def test_wrong_links_are_diagnosed(invocation: dict[str, Any], expected: list[str]) -> None:
     with pytest.raises(ApplicationError) as caught:
         graph(SOURCE, invocation)
     assert codes(caught.value.diagnostics) == expected

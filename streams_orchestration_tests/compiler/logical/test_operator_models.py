@@ -57,7 +57,7 @@ def test_unknown_mutated_attributes() -> None:
     assert "delay" in diagnostics[0].message
 
 
-def test_custom_ports() -> None:
+def test_a_custom_that_leaves_tuples_alone_has_an_immutable_port() -> None:
     """A Custom without outputs that leaves a port's tuples alone has that port immutable (rule 79)."""
     actual = built(
         graph(

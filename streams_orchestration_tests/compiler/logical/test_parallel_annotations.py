@@ -23,7 +23,7 @@ def width(value: Any, **options: Any) -> tuple[int, list[str]]:
     return logical_graph.regions[0].width, codes(diagnostics)
 
 
-def test_widths() -> None:
+def test_a_width_comes_from_the_spec_a_submission_value_or_an_option() -> None:
     assert width(3) == (3, [])
     assert width("${w}") == (4, [])
     assert width("${w}", submission={"w": "6"}) == (6, [])
@@ -81,7 +81,7 @@ def routing(**parallel: Any) -> tuple[dict[str, Routing], list[str]]:
     return logical_graph.regions[0].routing, codes(diagnostics)
 
 
-def test_routing() -> None:
+def test_ports_are_routed_as_annotated() -> None:
     hashed = Routing("hash", ("delay", "carrier"))
     by = {"port": "in0", "attributes": ["delay", "carrier"]}
     assert routing() == ({}, [])
@@ -109,7 +109,7 @@ def test_routing() -> None:
         ),
     ],
 )
-def test_routing_errors(parallel: dict[str, Any], expected: list[str]) -> None:
+def test_wrong_routing_is_diagnosed(parallel: dict[str, Any], expected: list[str]) -> None:
     assert routing(**parallel)[1] == expected
 
 

@@ -62,7 +62,7 @@ def test_annotations_in_the_order_of_the_walk() -> None:
         ({"period": "${n}"}, []),
     ],
 )
-def test_annotation_values(values: dict[str, Any], expected: list[str]) -> None:
+def test_values_of_annotations_are_checked(values: dict[str, Any], expected: list[str]) -> None:
     annotation = {"consistent": {"trigger": "periodic", **values}}
     names = {name: SUBMISSION[name] for name in ("n", "x", "s")}
     _, diagnostics = logical(graph({**SOURCE, "annotations": annotation}, submission=names))

@@ -45,7 +45,7 @@ def test_submission_values_keep_their_type() -> None:
         ({"must": "1", "x": "1e3", "b": "FALSE", "s": "", "n": " 4 "}, []),
     ],
 )
-def test_given_values(given: dict[str, str], expected: list[str]) -> None:
+def test_given_submission_values_are_checked(given: dict[str, str], expected: list[str]) -> None:
     _, diagnostics = logical(graph(SOURCE, submission=SUBMISSION), submission=given)
     assert codes(diagnostics) == expected
 

@@ -30,7 +30,7 @@ def test_every_case_has_a_spec() -> None:
     assert set(CASES) == set(SPECS)
 
 
-def test_case_sizes(case: tuple[str, PlannedCompilation]) -> None:
+def test_documented_examples_have_their_sizes(case: tuple[str, PlannedCompilation]) -> None:
     identity, actual = case
     expected = CASES[identity]["expected"]
     assert len(actual.physical.operators) == expected["physical_ops"]
@@ -38,12 +38,12 @@ def test_case_sizes(case: tuple[str, PlannedCompilation]) -> None:
     assert len(actual.physical.splitters) == expected["splitters"]
 
 
-def test_case_splitters(case: tuple[str, PlannedCompilation]) -> None:
+def test_documented_examples_have_their_splitters(case: tuple[str, PlannedCompilation]) -> None:
     identity, actual = case
     assert splitter_texts(actual.physical) == SPECS[identity]["splitters"]
 
 
-def test_case_plans(case: tuple[str, PlannedCompilation]) -> None:
+def test_documented_examples_have_their_plans(case: tuple[str, PlannedCompilation]) -> None:
     identity, actual = case
     expected = CASES[identity]["expected"]
     names = [operator.name for operator in actual.physical.operators]
@@ -57,7 +57,7 @@ def test_case_plans(case: tuple[str, PlannedCompilation]) -> None:
     assert len(inputs - imported) == expected["pe_input_ports"]
 
 
-def test_case_tags(case: tuple[str, PlannedCompilation]) -> None:
+def test_documented_examples_have_their_tags(case: tuple[str, PlannedCompilation]) -> None:
     identity, actual = case
     tags = {
         operator.name: [

@@ -73,7 +73,7 @@ def expecting(inputs: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_window_punctuation(rest: list[dict[str, Any]], expected: list[str]) -> None:
+def test_window_punctuation_around_parallel_regions_is_checked(rest: list[dict[str, Any]], expected: list[str]) -> None:
     assert sorted(found_codes(MARKED, *rest, operators=EXPECTING)) == sorted(expected)
 
 

@@ -20,7 +20,7 @@ from streams_orchestration_tests.compiler.placements import (
 from streams_orchestration_tests.compiler.plans import fused, pes_of
 
 
-def test_tags() -> None:
+def test_tags_are_resolved_by_channel_and_replica() -> None:
     inner = PhysicalOperator(7, "P[1].H[3].F", 0, (1, 3), 1, 2, 4, widths=(2, 2))
     outside = PhysicalOperator(0, "F", 0)
     assert resolve_tag(Tag("byChannel", "P", 0), inner) == "P_1"
@@ -87,7 +87,9 @@ CONFLICTS = [
 
 @pytest.mark.parametrize(("first", "second", "wanted"), CONFLICTS)
 @pytest.mark.parametrize("scheme", ["legacy", "manual", "automatic"])
-def test_conflicts(scheme: str, first: dict[str, Any], second: dict[str, Any], wanted: list[str]) -> None:
+def test_conflicting_placements_are_diagnosed(
+    scheme: str, first: dict[str, Any], second: dict[str, Any], wanted: list[str]
+) -> None:
     logical = pair(first, second)
     _, diagnostics = fused(logical, unexpanded(logical), fusion=scheme)
     assert [code for code in codes(diagnostics) if code != "CDISR3035W"] == wanted

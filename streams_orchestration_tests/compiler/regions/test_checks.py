@@ -23,7 +23,7 @@ def test_two_submission_values_contradict_each_other() -> None:
     assert codes(mapped(graph)[1]) == ["CDISP0684E"]
 
 
-def test_loops() -> None:
+def test_loops_in_regions_are_checked() -> None:
     def loop(control: bool, into_start: bool) -> list[str]:
         operators = [
             operator("s", [InputPort("c", control=control)], 1),

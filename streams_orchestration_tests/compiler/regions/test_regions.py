@@ -26,7 +26,7 @@ REGION_CASES = yaml.safe_load((CASES / "regions.yaml").read_text())
 
 
 @pytest.mark.parametrize("case", REGION_CASES, ids=lambda case: case["id"])
-def test_cases(case: dict[str, Any]) -> None:
+def test_documented_regions_are_mapped(case: dict[str, Any]) -> None:
     logical, logical_diagnostics = build_logical_graph(application_from_mapping(spec_of(case)), Options())
     physical, more = expand(logical)
     regions, diagnostics = map_regions(logical, physical)

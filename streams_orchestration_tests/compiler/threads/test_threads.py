@@ -99,7 +99,7 @@ FURTHER: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("case", [*THREAD_CASES, *FURTHER], ids=lambda case: case["id"])
-def test_vectors(case: dict[str, Any]) -> None:
+def test_documented_graphs_have_their_threads(case: dict[str, Any]) -> None:
     logical, pes = graph_of(case["id"])
     physical = expanded(logical)
     number = {each.name: each.index for each in physical.operators}

@@ -74,7 +74,7 @@ REDIS_ERRORS: list[tuple[Exception, bool]] = [
 
 
 @pytest.mark.parametrize(("error", "final"), REDIS_ERRORS, ids=lambda value: str(value)[:50])
-def test_redis(tmp_path: Path, error: Exception, final: bool):
+def test_errors_of_redis_are_final_or_pass(tmp_path: Path, error: Exception, final: bool):
     source = Bench(RedisSource, [], [ROW], results=tmp_path, url="redis://host", stream="in").operator
     assert isinstance(source, RedisSource)
     explained = source.explained(error)
@@ -107,7 +107,7 @@ NATS_ERRORS: list[tuple[Exception, bool]] = [
 
 
 @pytest.mark.parametrize(("error", "final"), NATS_ERRORS, ids=lambda value: str(value)[:50])
-def test_nats(tmp_path: Path, error: Exception, final: bool):
+def test_errors_of_nats_are_final_or_pass(tmp_path: Path, error: Exception, final: bool):
     source = Bench(NATSSource, [], [ROW], results=tmp_path, url="nats://host", stream="IN").operator
     assert isinstance(source, NATSSource)
     explained = source.explained(error, [])
@@ -157,7 +157,7 @@ def answering(answers: list[bytes]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("answers", "final", "text"), MQTT_ANSWERS)
-def test_mqtt(tmp_path: Path, answers: list[bytes], final: bool, text: str):
+def test_errors_of_mqtt_are_final_or_pass(tmp_path: Path, answers: list[bytes], final: bool, text: str):
     with answering(answers) as url:
         source = Bench(MQTTSource, [], [ROW], results=tmp_path, url=url, topics=["a/#"]).operator
         assert isinstance(source, JournalSource)

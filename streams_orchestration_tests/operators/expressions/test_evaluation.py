@@ -48,7 +48,7 @@ TUPLES = pa.RecordBatch.from_pylist(
         ("s = 'SUM(n) OVER'", [False, None, False]),
     ],
 )
-def test_values(text: str, expected: list[Any]):
+def test_expressions_have_their_values(text: str, expected: list[Any]):
     assert evaluate(parse_expression(text, SCHEMA, "p", UTC), TUPLES).to_pylist() == expected
 
 

@@ -79,7 +79,7 @@ FORMATS = [
 
 
 @pytest.mark.parametrize(("parameters", "content", "wanted"), FORMATS)
-def test_formats(tmp_path: Path, parameters: dict[str, Any], content: bytes, wanted: list[tuple]):
+def test_content_becomes_tuples(tmp_path: Path, parameters: dict[str, Any], content: bytes, wanted: list[tuple]):
     made, source = bench(tmp_path, **parameters)
     with receiving(source):
         send(port(source), [content])

@@ -201,7 +201,7 @@ def test_attributes_name_key_partition_time_and_headers(kafka: Broker):
 
 
 @pytest.mark.parametrize(("format", "wanted"), [("json", b'{"n":1,"s":"a,b"}'), ("csv", b'1,"a,b"')])
-def test_formats(kafka: Broker, format: str, wanted: bytes):
+def test_messages_have_the_format_of_the_sink(kafka: Broker, format: str, wanted: bytes):
     topic = kafka.topic()
     operator = sink(kafka, topic, format=format)
     operator.deliver(key(topic, 1), iter([batch(operator, [(1, "a,b")])]))

@@ -51,14 +51,16 @@ def sent(bench: Bench, rows: list[Any], cuts: list[int]) -> Bench:
         ("sliding, count(4), count(2)", {}, [(3, 6), (5, 14)]),
     ],
 )
-def test_sliding_windows(window: str, more: dict[str, Any], expected: list[Any], cuts: list[int]):
+def test_sliding_windows_give_what_streams_gives(
+    window: str, more: dict[str, Any], expected: list[Any], cuts: list[int]
+):
     given = as_there("Aggregate", "sliding") | more
     bench = Bench(Aggregate, ["n int"], ["n int, sum int"], window=window, output={"sum": "Sum(n)"}, **given)
     assert sent(bench, [(n,) for n in range(7)], cuts).rows() == expected
 
 
 @pytest.mark.parametrize("cuts", DIVISIONS)
-def test_tumbling_windows(cuts: list[int]):
+def test_tumbling_windows_give_what_streams_gives(cuts: list[int]):
     output = {
         "count": "Count()", "sum": "Sum(v)", "mean": "Average(v)", "least": "Min(v)", "most": "Max(v)",
         "first": "First(k)", "all": "Collect(n)", "kinds": "CountDistinct(k)",
@@ -78,7 +80,7 @@ def test_tumbling_windows(cuts: list[int]):
 
 
 @pytest.mark.parametrize("cuts", DIVISIONS)
-def test_sorted_windows(cuts: list[int]):
+def test_sorted_windows_give_what_streams_gives(cuts: list[int]):
     given = as_there("Sort", "tumbling")
     bench = Bench(
         Sort, ["n int, k string"], ["n int, k string"], window="tumbling, count(4)", sortBy=["k", "n"],
@@ -102,7 +104,7 @@ def test_duplicates_and_ports(cuts: list[int]):
 
 
 @pytest.mark.parametrize("cuts", DIVISIONS)
-def test_joined_windows(cuts: list[int]):
+def test_joined_windows_give_what_streams_gives(cuts: list[int]):
     given = as_there("Join", "outer") | {"equalityLHS": ["id"], "equalityRHS": ["order"], "match": "amount > 1"}
     bench = Bench(
         Join, ["id int, item string", "order int, amount double"], ["id int, item string, amount double"],

@@ -77,7 +77,9 @@ def disturbed(bench: Bench, arrivals: list[Arrival], steps: list[tuple[str, int]
 
 @given(st.lists(ROWS, max_size=20), STEPS, SIZES, st.booleans())
 @examples(150)
-def test_tumbling_windows(rows: list[Row], steps: list[tuple[str, int]], size: str, partitioned: bool):
+def test_tumbling_windows_survive_a_reset_to_any_checkpoint(
+    rows: list[Row], steps: list[tuple[str, int]], size: str, partitioned: bool
+):
     def bench() -> Bench:
         clause = f"tumbling, {size}" + (", partitioned" if partitioned else "")
         more: dict[str, Any] = {"partitionBy": ["p"]} if partitioned else {}
@@ -91,7 +93,9 @@ def test_tumbling_windows(rows: list[Row], steps: list[tuple[str, int]], size: s
 
 @given(st.lists(ROWS, max_size=20), STEPS, SIZES, SIZES, st.booleans())
 @examples(200)
-def test_sliding_windows(rows: list[Row], steps: list[tuple[str, int]], eviction: str, trigger: str, partitioned: bool):
+def test_sliding_windows_survive_a_reset_to_any_checkpoint(
+    rows: list[Row], steps: list[tuple[str, int]], eviction: str, trigger: str, partitioned: bool
+):
     def bench() -> Bench:
         clause = f"sliding, {eviction}, {trigger}" + (", partitioned" if partitioned else "")
         more: dict[str, Any] = {"partitionBy": ["p"]} if partitioned else {}
@@ -106,7 +110,9 @@ def test_sliding_windows(rows: list[Row], steps: list[tuple[str, int]], eviction
     st.sampled_from(["inner", "leftOuter", "outer"]), st.sampled_from([[], ["p"], ["p", "g"]]),
 )  # fmt: skip
 @examples(200)
-def test_joins(arrivals: list[Arrival], steps: list[Any], left: str, right: str, algorithm: str, keys: list[str]):
+def test_joins_survive_a_reset_to_any_checkpoint(
+    arrivals: list[Arrival], steps: list[Any], left: str, right: str, algorithm: str, keys: list[str]
+):
     def bench() -> Bench:
         parameters = {"window": [f"sliding, {left}", f"sliding, {right}"], "algorithm": algorithm}
         parameters |= {"equalityLHS": keys, "equalityRHS": keys, "output": {"a": "lhs_n", "b": "rhs_n", "c": "lhs_p"}}

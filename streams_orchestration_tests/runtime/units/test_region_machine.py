@@ -84,7 +84,7 @@ def action_text(action: Any) -> str:
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace["id"])
-def test_traces(trace: dict[str, Any]):
+def test_the_machine_follows_the_traces_of_streams(trace: dict[str, Any]):
     config = trace["config"]
     restart = RestartPolicy(limit=config.get("limit", 1000.0))
     settings = RegionSettings(MEMBERS, config["period"], 180.0, 180.0, config["max"], restart)
@@ -123,7 +123,7 @@ EVENTS = st.one_of(
 
 
 @given(events=st.lists(EVENTS, max_size=60), period=st.sampled_from([None, 10.0]), attempts=st.integers(1, 4))
-def test_promises(events: list[Any], period: float | None, attempts: int):
+def test_the_machine_keeps_its_promises_in_any_course(events: list[Any], period: float | None, attempts: int):
     settings = RegionSettings(MEMBERS, period, 20.0, 30.0, attempts, RestartPolicy(limit=GIVE_UP_SECONDS))
     record = RegionRecord.first(settings.attempts)
     used: set[int] = set()

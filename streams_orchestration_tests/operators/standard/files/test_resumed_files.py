@@ -85,7 +85,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(ROWS, st.integers(2, 9), st.booleans(), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
 @examples(50)
-def test_csv(
+def test_a_csv_file_is_resumed_at_any_row(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any], limit: int, header: bool, end: str, quoted: bool,
     packed: bool,
 ):  # fmt: skip
@@ -99,7 +99,7 @@ def test_csv(
     ROWS, st.lists(st.tuples(st.integers(0, 40), st.sampled_from(BAD)), max_size=9), st.integers(2, 9), st.booleans()
 )
 @examples(50)
-def test_permissive_csv(
+def test_a_csv_file_with_bad_rows_is_resumed_at_any_row(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any], bad: list[tuple[int, str]], limit: int, header: bool
 ):
     path = tmp_path_factory.getbasetemp() / "sieved.csv"
@@ -126,7 +126,9 @@ def test_json_lines_and_lines(
 
 @given(st.lists(ROWS, min_size=1, max_size=3), st.integers(2, 9))
 @examples(30)
-def test_several_files(tmp_path_factory: pytest.TempPathFactory, files: list[list[Any]], limit: int):
+def test_several_files_are_resumed_at_any_row(
+    tmp_path_factory: pytest.TempPathFactory, files: list[list[Any]], limit: int
+):
     directory = tmp_path_factory.mktemp("several")
     for number, rows in enumerate(files):
         (directory / f"{number}.csv").write_text(csv_text(rows, header=True, end="\n", quoted=False))

@@ -66,7 +66,7 @@ BODIES = [
 
 
 @pytest.mark.parametrize(("format", "wanted"), BODIES)
-def test_bodies(format: Any, wanted: bytes):
+def test_a_body_has_the_format_of_the_sink(format: Any, wanted: bytes):
     assert body(pa.record_batch([["a", None], [1, 2]], schema=SCHEMA), format) == wanted
 
 

@@ -58,7 +58,7 @@ BODIES = [
 
 
 @pytest.mark.parametrize(("format", "kind", "body", "wanted"), BODIES)
-def test_bodies(format: Any, kind: str, body: bytes, wanted: list[bytes]):
+def test_a_body_is_divided_into_messages_by_its_type(format: Any, kind: str, body: bytes, wanted: list[bytes]):
     assert messages_of(body, kind, format, ["k", "n"], ",") == wanted
 
 
