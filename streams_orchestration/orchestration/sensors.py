@@ -76,7 +76,7 @@ def failed_units_sensor(
     @dg.sensor(
         name=name,
         jobs=[*reset_jobs.values(), *([] if others is None else [others])],
-        # The daemon looks every 5 s; an interval of 5 s would beat against that and make it 10.
+        # The daemon ticks every 5 s; an interval of 5 s would beat against that and make it 10.
         minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Resets the failed units of applications, and records their epochs and results.",
@@ -121,7 +121,7 @@ class _Tick:
     memories: dict[str, Memory]
     deployed: set[str] = field(default_factory=set[str])
     all_deployed: bool = False
-    """True to look at every deployed application, including those without a memory of an earlier look."""
+    """True to check every deployed application, also without a memory of an earlier check."""
     events: list[Event] = field(default_factory=list[Event])
     away: str = ""
     """The reason why the catalog cannot be used; empty if it can be used."""
@@ -137,7 +137,7 @@ class _Tick:
         return self.keys.get(application) or AssetKeys()
 
     def watch(self, seconds: float) -> None:
-        """Watch for at most this many seconds: check each application with news, and begin the resets that are due.
+        """Watch for at most this many seconds: check each urgent application, and begin the resets that are due.
 
         Then stop orphans of these applications, and repeat checks. With something to record, the watch ends early. Only
         errors of the catalog are raised: CatalogUnavailableError and CatalogVersionError.
@@ -203,7 +203,7 @@ class _Tick:
     def check_application(
         self, application: str, mark: str, begin: Callable[[api.UnitFailure], object], *, late: bool
     ) -> None:
-        """Check an application, begin the resets that are due, and collect its news; if it is late, only its failures.
+        """Check an application, begin the resets that are due, and collect its events; if late, only its failures.
 
         Nothing is done if the application is no longer deployed. An error of the application is remembered and logged,
         so that it does not affect other applications.
@@ -221,7 +221,7 @@ class _Tick:
             if late:
                 self.late |= bool(decisions.resets)
             else:
-                self.collect_news(status, decisions, mark)
+                self.collect_events(status, decisions, mark)
         except api.NotDeployedError:  # undeployed after the summary was read
             return
         except (api.CatalogUnavailableError, api.CatalogVersionError):
@@ -232,15 +232,15 @@ class _Tick:
                 self.context.log.error("%s cannot be checked: %s", application, reason)
             self.unreadable[application] = reason
 
-    def collect_news(self, status: api.ApplicationStatus, decisions: api.ResetDecisions, mark: str) -> None:
-        """Collect the events of an application's news.
+    def collect_events(self, status: api.ApplicationStatus, decisions: api.ResetDecisions, mark: str) -> None:
+        """Collect the events of an application's changes.
 
         Failures that must not be reset are logged and reported when they are new.
 
         Args:
             status: the status of the application.
             decisions: the decisions about its failures.
-            mark: the mark of the application's summary, to recognise later news.
+            mark: the mark of the application's summary, to recognise later changes.
 
         Raises:
             NotDeployedError: the application was dropped meanwhile.
@@ -288,18 +288,18 @@ class _Tick:
         remarks += [f"{application} cannot be checked: {error}" for application, error in self.unreadable.items()]
         for application, memory in self.memories.items():
             waiting: dict[str, api.KnownFailure] = {}
-            for unit, owed in memory.owed.items():
+            for unit, pending in memory.pending.items():
                 if self.late:
-                    waiting[unit] = owed
+                    waiting[unit] = pending
                     remarks.append(f"{application}: the reset of {unit} has begun; the next tick requests its run")
                     continue
                 run = run_under_way(self.context.instance, application, unit)
                 if run is None:
-                    requests.append(_request(application, jobs.get(application) or str(others), unit, owed))
+                    requests.append(_request(application, jobs.get(application) or str(others), unit, pending))
                 else:
-                    waiting[unit] = owed
+                    waiting[unit] = pending
                     remarks.append(f"{application}: {unit} is being reset by run {run}")
-            self.memories[application] = replace(memory, owed=waiting)
+            self.memories[application] = replace(memory, pending=waiting)
             if memory.remark and application in self.deployed:
                 remarks.append(in_dagster(memory.remark, application))
         quiet = "nothing has failed" if self.deployed & self.memories.keys() else "nothing is deployed"
@@ -312,12 +312,12 @@ class _Tick:
         )
 
 
-def _request(application: str, job: str, unit: str, owed: api.KnownFailure) -> dg.RunRequest:
-    reset = ResetUnit(unit=unit, generation=owed.generation, life=owed.life)
+def _request(application: str, job: str, unit: str, pending: api.KnownFailure) -> dg.RunRequest:
+    reset = ResetUnit(unit=unit, generation=pending.generation, life=pending.life)
     return dg.RunRequest(
-        run_key=f"{application}:{unit}:{owed.key}",
+        run_key=f"{application}:{unit}:{pending.key}",
         job_name=job,
         run_config=dg.RunConfig(ops={"claim": reset}),
-        tags=failure_tags(application, unit, owed.generation, owed.life)
-        | {APPLICATION_TAG: application, "streams/reason": owed.reason},
+        tags=failure_tags(application, unit, pending.generation, pending.life)
+        | {APPLICATION_TAG: application, "streams/reason": pending.reason},
     )

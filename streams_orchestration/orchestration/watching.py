@@ -1,4 +1,4 @@
-"""The decision after each look at a running application: which runs its resets owe, and what progress to record."""
+"""The decision after each check of an application: the runs to request for its resets, and the progress to record."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from streams_orchestration.runtime import api
 REPORT_INTERVAL = 60.0
 """Seconds between two records of progress; Dagster keeps events for ever."""
 SUSPECTED_SECONDS, AMISS_SECONDS = 1.0, 5.0
-"""Seconds between two looks at an application with suspected units, whose reset may be due, and between two looks at an
-application with a failed check.
+"""Seconds between two checks of an application with suspected units, whose reset may be due, and of an application with
+a failed check.
 """
 FAILING = "FAILING"
 """The value of `Memory.state` for an application that has lost a host, or with a unit that needs or undergoes a reset.
@@ -26,18 +26,18 @@ SLOW_INTERVAL, SETTLED_SECONDS = 600.0, 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The results of the last look at an application that the next look needs. Times are unix seconds."""
+    """The results of the last check of an application that the next check needs. Times are unix seconds."""
 
     known: dict[str, api.KnownFailure] = field(default_factory=dict[str, api.KnownFailure])
     """Unit -> the failure that was last seen."""
-    owed: dict[str, api.KnownFailure] = field(default_factory=dict[str, api.KnownFailure])
+    pending: dict[str, api.KnownFailure] = field(default_factory=dict[str, api.KnownFailure])
     """Unit -> the failure for whose last reset a run is still to be requested.
 
     It is requested as soon as no other run that resets the unit is queued or under way.
     """
     mark: str = ""
-    """The mark of the application's summary at the last look; a summary with another mark is news."""
-    looked_at: float = 0.0
+    """The mark of the application's summary at the last check; another mark means that the summary has changed."""
+    checked_at: float = 0.0
     remark: str = ""
     """The reason why no reset is due; empty if nothing has failed."""
     state: str = ""
@@ -50,36 +50,36 @@ class Memory:
     recorded_at: float = 0.0
     reported_at: float = 0.0
     checks: dict[str, str] = field(default_factory=dict[str, str])
-    """Check -> its outcome at the last look."""
+    """Check -> its outcome at the last check."""
     checked_run: str = ""
     """The id of the last run that materialized the deployment and after which the checks were recorded."""
     late_at: float = 0.0
     """The unix time at which the next cut becomes late unless it completes; 0 if none can."""
 
     def with_resets(self, decisions: api.ResetDecisions) -> Memory:
-        """Return the memory with the failures that a look has seen, and the runs that its resets owe."""
-        owed = {failure.unit: decisions.known[failure.unit] for failure in decisions.resets}
-        return replace(self, known=decisions.known, owed=self.owed | owed)
+        """Return the memory with the failures that a check has found, and the runs to request for its resets."""
+        pending = {failure.unit: decisions.known[failure.unit] for failure in decisions.resets}
+        return replace(self, known=decisions.known, pending=self.pending | pending)
 
-    def has_news(self, summary: api.StatusSummary, now: float) -> bool:
-        """Return True if a look cannot wait: the summary has changed since the last look, or names suspected units.
+    def is_urgent(self, summary: api.StatusSummary, now: float) -> bool:
+        """Return True if a check cannot wait: the summary has changed since the last check, or names suspected units.
 
-        An application with suspected units waits until `SUSPECTED_SECONDS` after the last look.
+        An application with suspected units waits until `SUSPECTED_SECONDS` after the last check.
         """
         changed = bool(self.mark) and summary.mark != self.mark
-        return changed or (bool(summary.suspected) and now - self.looked_at >= SUSPECTED_SECONDS)
+        return changed or (bool(summary.suspected) and now - self.checked_at >= SUSPECTED_SECONDS)
 
     def is_due(self, now: float) -> bool:
-        """Return True if a look is due without news: to record progress, for a failed check, or for a late cut."""
+        """Return True if a check is due without a change: to record progress, for a failed check, or for a late cut."""
         interval = AMISS_SECONDS if FAILED in self.checks.values() else REPORT_INTERVAL
-        late = 0 < self.late_at <= now - AMISS_SECONDS  # most regions have a later cut by the next look
-        record = self.looked_at < self.reported_at + REPORT_INTERVAL <= now
-        return now - self.looked_at >= interval or late or record
+        late = 0 < self.late_at <= now - AMISS_SECONDS  # most regions have a later cut by the next check
+        record = self.checked_at < self.reported_at + REPORT_INTERVAL <= now
+        return now - self.checked_at >= interval or late or record
 
 
 @dataclass(frozen=True, slots=True)
 class SensorActions:
-    """The actions after one look at an application: the progress to record, and the next memory."""
+    """The actions after one check of an application: the progress to record, and the next memory."""
 
     report: bool
     """True if the state or an epoch has changed and is to be recorded."""
@@ -120,7 +120,7 @@ def decide_actions(
     report = (changed and not back) or (due and (epochs != memory.epochs or bool(pes or sinks)))
     kept = replace(
         memory,
-        looked_at=now,
+        checked_at=now,
         remark=printable(_remark(status, exhausted)),
         checks={check.name: check.outcome for check in judged},
         late_at=late_at(status, now),
@@ -182,14 +182,14 @@ def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...
 def applications_to_check(
     memories: Mapping[str, Memory], summaries: Mapping[str, api.StatusSummary], now: float
 ) -> list[str]:
-    """Return the applications to look at now: all with news, or else the due one that was looked at longest ago.
+    """Return the applications to check now: all urgent ones, or else the due one that was checked longest ago.
 
-    Of the due ones only one is returned, because many looks in a row would delay news.
+    Of the due ones only one is returned, because many checks in a row would delay urgent ones.
     """
     known = [name for name in memories if name in summaries]
-    news = [name for name in known if memories[name].has_news(summaries[name], now)]
-    due = sorted((name for name in known if memories[name].is_due(now)), key=lambda name: memories[name].looked_at)
-    return news or due[:1]
+    urgent = [name for name in known if memories[name].is_urgent(summaries[name], now)]
+    due = sorted((name for name in known if memories[name].is_due(now)), key=lambda name: memories[name].checked_at)
+    return urgent or due[:1]
 
 
 @dataclass(slots=True)
@@ -216,7 +216,7 @@ class Cursor:
 
 
 def _memory(fields: dict[str, Any]) -> Memory:
-    failures = {key: {unit: _known(each) for unit, each in fields[key].items()} for key in ("known", "owed")}
+    failures = {key: {unit: _known(each) for unit, each in fields[key].items()} for key in ("known", "pending")}
     values: dict[str, Any] = fields | failures
     return Memory(**values)
 

@@ -53,7 +53,7 @@ def running(**changes: Any) -> ApplicationStatus:
 
 
 def actions_after(status: ApplicationStatus, now: float, memory: Memory) -> SensorActions:
-    """Return the actions of the sensor after a look that finds this status."""
+    """Return the actions of the sensor after a check that finds this status."""
     decisions = decide_resets(status, now, memory.known)
     return decide_actions(status, decisions.exhausted, now, memory.with_resets(decisions))
 

@@ -27,7 +27,7 @@ def kept(memory: Memory) -> Memory:
 
 
 def resets(status: ApplicationStatus, now: float, memory: Memory) -> tuple[UnitFailure, ...]:
-    """Return the resets that a look of the sensor begins."""
+    """Return the resets that a check of the sensor begins."""
     return decide_resets(status, now, memory.known).resets
 
 
@@ -35,13 +35,13 @@ def test_a_healthy_application_is_reported_once():
     first = actions_after(running(), NOW, Memory())
     assert first.report
     assert [sink.operator for sink in first.sinks] == ["Results"]
-    assert not first.memory.owed
+    assert not first.memory.pending
     later = NOW + 2 * REPORT_INTERVAL
     unit = replace(running().units[0], completed_at=later)
     host = replace(running().hosts[0], heartbeat_at=later)
     second = actions_after(running(hosts=(host,), units=(unit,)), later, first.memory)
     assert not second.report
-    assert replace(second.memory, looked_at=NOW, late_at=first.memory.late_at) == first.memory
+    assert replace(second.memory, checked_at=NOW, late_at=first.memory.late_at) == first.memory
 
 
 def test_progress_is_reported_at_most_once_a_minute():
@@ -111,20 +111,20 @@ def test_a_failure_is_answered_by_one_reset():
     status = failed(running())
     assert [failure.unit for failure in resets(status, NOW, Memory())] == ["region-0"]
     first = actions_after(status, NOW, Memory())
-    assert [*first.memory.owed] == ["region-0"]
+    assert [*first.memory.pending] == ["region-0"]
     assert not resets(status, NOW + 5, first.memory)
 
 
 def test_the_next_failure_has_another_key():
     first = actions_after(failed(running()), NOW, Memory())
     again = actions_after(failed(running(), generation=2, attempts=1), NOW + 5, first.memory)
-    assert again.memory.owed["region-0"].key != first.memory.owed["region-0"].key
+    assert again.memory.pending["region-0"].key != first.memory.pending["region-0"].key
 
 
 def test_a_deployment_anew_has_other_keys_even_within_the_same_second():
     first = actions_after(failed(running()), NOW, Memory())
     fresh = actions_after(failed(running(life="second")), NOW + 5, first.memory)
-    assert fresh.memory.owed["region-0"].key != first.memory.owed["region-0"].key
+    assert fresh.memory.pending["region-0"].key != first.memory.pending["region-0"].key
 
 
 def test_a_reset_without_effect_is_requested_again_ever_more_slowly():
@@ -136,14 +136,14 @@ def test_a_reset_without_effect_is_requested_again_ever_more_slowly():
         failing = failed(replace(status, hosts=(host,)))
         answered = resets(failing, now, memory)
         memory = kept(actions_after(failing, now, memory).memory)
-        asked += [(second, memory.owed[failure.unit].key) for failure in answered]
+        asked += [(second, memory.pending[failure.unit].key) for failure in answered]
     assert [second for second, _ in asked] == [0, RETRIES.first, 3 * RETRIES.first]
     assert len({key for _, key in asked}) == 3
 
 
 def test_no_reset_beyond_the_last_attempt():
     seen = actions_after(failed(running(), attempts=5), NOW, Memory())
-    assert not seen.memory.owed
+    assert not seen.memory.pending
     assert seen.memory.remark.startswith("region-0: ")
     assert seen.report
     assert not actions_after(failed(running(), attempts=5), NOW + 1, seen.memory).report
@@ -153,7 +153,7 @@ def test_no_reset_where_it_would_fail_again():
     status = failed(running())
     permanent = replace(status, pes=(status.pes[0], replace(status.pes[1], permanent=True)))
     seen = actions_after(permanent, NOW, Memory())
-    assert not seen.memory.owed
+    assert not seen.memory.pending
     assert "a reset would meet the same error again" in seen.memory.remark
 
 
@@ -193,7 +193,7 @@ def test_a_pe_that_backs_off_is_not_reset_before_its_time():
     unit = replace(unit, reset_times=unit.reset_times.add(0, NOW - 1, 0.5))
     status = replace(status, units=(unit,))
     first = actions_after(status, NOW + 3.9, Memory())
-    assert not first.memory.owed
+    assert not first.memory.pending
     assert len(resets(status, NOW + 4, first.memory)) == 1
 
 
@@ -224,9 +224,9 @@ def summary(mark: str = "RUNNING", suspected: tuple[str, ...] = ()) -> StatusSum
     return StatusSummary(mark, "life", (), suspected)
 
 
-def test_news_come_first_and_one_routine_look_at_a_time():
+def test_urgent_checks_come_first_and_one_routine_check_at_a_time():
     names = [f"app{number}" for number in range(50)]
-    looked = {name: Memory(mark=summary().mark, looked_at=NOW - 61 - number) for number, name in enumerate(names)}
+    looked = {name: Memory(mark=summary().mark, checked_at=NOW - 61 - number) for number, name in enumerate(names)}
     summaries = {name: summary() for name in names}
     assert applications_to_check(looked, summaries, NOW) == ["app49"], "the one that waited longest"
     assert applications_to_check(
@@ -242,6 +242,6 @@ def test_news_come_first_and_one_routine_look_at_a_time():
 
 
 def test_a_unit_in_trouble_is_looked_at_every_second():
-    memory = Memory(mark=summary(suspected=("pe-0",)).mark, looked_at=NOW)
-    assert not memory.has_news(summary(suspected=("pe-0",)), NOW + 0.9)
-    assert memory.has_news(summary(suspected=("pe-0",)), NOW + 1.0)
+    memory = Memory(mark=summary(suspected=("pe-0",)).mark, checked_at=NOW)
+    assert not memory.is_urgent(summary(suspected=("pe-0",)), NOW + 0.9)
+    assert memory.is_urgent(summary(suspected=("pe-0",)), NOW + 1.0)

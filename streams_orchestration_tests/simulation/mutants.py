@@ -140,7 +140,7 @@ MUTANTS: dict[str, Mutant] = {
         "return connection.scalar(mine) is not None",
     ),
     "the last commit of an epoch tells nobody": Mutant(
-        commits.commit_batch, "news = closes and row.unclosed <= 1", "news = False"
+        commits.commit_batch, "advances = closes and row.unclosed <= 1", "advances = False"
     ),
     "PEs that have an epoch open are counted as they were read": Mutant(
         commits.commit_batch,

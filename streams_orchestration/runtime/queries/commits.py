@@ -85,7 +85,7 @@ def commit_batch(
     catalog: Catalog, program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], seconds: float,
     *, commit_before: float = 0.0,
 ) -> None:  # fmt: skip
-    """Commit a batch, connect changed Imports and Exports, and advance the unit if the batch gives it news.
+    """Commit a batch, connect changed Imports and Exports, and advance the unit if its epoch or its input ends.
 
     The end of an epoch that an operator requests, the end of the unit's input, the metrics, and the first commit after
     a reset are recorded with it. The call may be repeated after an outage of the catalog: a batch with a token is
@@ -148,13 +148,13 @@ def commit_batch(
                 change_links(connection, application, result.links)
             connect(connection, f"{application}.{pe}.{plan.batch:012}")
         note_commit(connection, application, row.unit, row.outage, now)
-        news = closes and row.unclosed <= 1
+        advances = closes and row.unclosed <= 1
         if any(result.consistent for result in results) and not plan.boundary:
             request_drain(connection, application, row.unit, plan.epoch)
-            news = True
+            advances = True
         if row.feeds and progress["exhausted"] and row.final_epoch is None:
-            news |= _announce_end(connection, application, row.unit)
-        if news and row.region is not None:
+            advances |= _announce_end(connection, application, row.unit)
+        if advances and row.region is not None:
             advance_unit(connection, application, row.unit, now)
 
 
