@@ -34,8 +34,9 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.unit_transitions import insert_unit
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.deployment.deployment import insert_pe, insert_unit
+from streams_orchestration.runtime.deployment.deployment import insert_pe
 from streams_orchestration.runtime.deployment.reset import begin_reset
 from streams_orchestration.runtime.errors.errors import StaleGenerationError
 from streams_orchestration.runtime.hosts.presence import Presence
@@ -48,6 +49,8 @@ from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.units.garbage import Garbage
+from streams_orchestration.runtime.units.region_record import RegionRecord
+from streams_orchestration.runtime.units.unit_store import columns_of
 from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.postgresql import Server, server
 
@@ -141,7 +144,8 @@ def deploy(home: Home, load: Load) -> list[PeProgram]:
         for number, name in enumerate(load.units):
             pes = tuple(range(number * load.region, min((number + 1) * load.region, load.pes)))
             period = load.period if load.views else None
-            insert_unit(connection, APPLICATION, Unit(name, number, pes, pes[:1], period, 5))
+            record = columns_of(RegionRecord.first(5, now))
+            insert_unit(connection, APPLICATION, Unit(name, number, pes, pes[:1], period, 5), record)
             connection.execute(
                 insert(tables.host).values(
                     application=APPLICATION, id=number, incarnation="it", pid=me, process_started=process_started(me),

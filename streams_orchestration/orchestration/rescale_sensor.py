@@ -122,7 +122,7 @@ def _busy(instance: dg.DagsterInstance, home: api.Home, application: str) -> str
     if status.state != "RUNNING":
         return f"{application} is {status.state}"
     if failed := api.find_failures(status, api.now()):
-        return f"{failed[0].unit} of {application} has failed: {failed[0].reason}"
+        return f"{failed[0].unit} of {application} has failed: {failed[0].cause.reason}"
     unsettled = next((unit for unit in status.units if not unit.works), None)
     if unsettled is not None:
         return f"{unsettled.name} of {application} is {status.state_of_unit(unsettled)}"
