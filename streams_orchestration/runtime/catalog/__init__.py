@@ -19,6 +19,9 @@ units never write the same rows. So writers cannot wait for each other in a circ
 units may change while such a transaction reads them. The transaction may rely only on values that never decrease, such
 as the cut of a reader. A segment counts as a row of the unit that wrote it.
 
+**Statements.** Frequent statements are constants of their modules, because making a statement takes longer than running
+it. Their values are bound parameters.
+
 **Changes of rows.** The rows of applications, hosts, units and PEs are changed by the functions of
 `application_transitions.py`, `host_transitions.py`, `unit_transitions.py` and `pe_transitions.py`, one for each act. So
 the same act writes the same columns, whichever process carries it out.

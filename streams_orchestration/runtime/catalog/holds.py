@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog.unit_transitions import forget_holds
 from streams_orchestration.runtime.clocks import clock
 
 _u = tables.unit
-_HELD = (  # made once: making a statement takes longer than running it
+_HELD = (
     select(_u.c.name).where(_u.c.application == bindparam("of"), _u.c.held_until > bindparam("now")).order_by(_u.c.name)
 )
 

@@ -21,7 +21,6 @@ from streams_orchestration.runtime.processes.processes import ProcessIdentity, p
 _UP = ("STARTING", "RUNNING")
 """States of a host whose process may be alive."""
 
-# made once: making a statement takes longer than running it
 _a, _h = tables.application, tables.host
 _life = select(_a.c.life).where(_a.c.name == bindparam("of")).scalar_subquery()
 _WAITS_FOR_PROCESS = (_h.c.state == "STARTING") & _h.c.pid.is_(None)

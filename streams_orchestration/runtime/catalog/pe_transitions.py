@@ -16,7 +16,6 @@ from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import PeRow, StoredPosition
 from streams_orchestration.runtime.catalog.states import PeState
 
-# made once: making a statement takes longer than running it
 _c, _p, _u = tables.commit, tables.pe, tables.unit
 _PE = update(_p).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
 _of_its_unit = (_u.c.application == _p.c.application, _u.c.name == _p.c.unit)

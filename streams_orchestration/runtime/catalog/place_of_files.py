@@ -10,7 +10,7 @@ from streams_orchestration.runtime.storage.store import Store
 
 OWNER = "installation"
 """The name of the file in a storage that tells which catalog the storage belongs to."""
-_ADDRESS = select(tables.storage.c.address)  # made once: making a statement takes longer than running it
+_ADDRESS = select(tables.storage.c.address)
 
 
 def check_place(connection: Connection, store: Store) -> None:

@@ -22,7 +22,6 @@ from streams_orchestration.runtime.clocks import clock
 _HISTORY = ("timer_number", "drains", "resets", "reset_count", "completed_at")
 """The columns that a unit keeps when a redeploy or its revert replaces its row."""
 
-# made once: making a statement takes longer than running it
 _p, _u = tables.pe, tables.unit
 _UNIT = update(_u).where(_u.c.application == bindparam("of"), _u.c.name == bindparam("by"))
 _CLOSED = _UNIT.values(unclosed=_u.c.unclosed - 1)

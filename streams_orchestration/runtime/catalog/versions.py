@@ -14,7 +14,7 @@ REVISIONS: tuple[str, ...] = ("0.1.0",)
 
 VERSION_TABLE = "catalog_version"
 _version = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), primary_key=True))
-_REVISION = select(_version.c.version_num)  # made once: making a statement takes longer than running it
+_REVISION = select(_version.c.version_num)
 
 
 def find_product_revision() -> str:

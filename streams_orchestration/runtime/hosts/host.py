@@ -64,7 +64,6 @@ CUT_BEATS = 2
 SHUTDOWN_SECONDS = 15.0
 """The most seconds that a stop waits for the batch under way."""
 
-# made once: making a statement takes longer than running it
 _a, _p, _u, _h = tables.application, tables.pe, tables.unit, tables.host
 _PLAN = select(_a.c.plan).where(_a.c.name == bindparam("of"))
 _here = (_p.c.application == bindparam("of")) & (_p.c.host == bindparam("host"))

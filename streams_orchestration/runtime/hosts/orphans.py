@@ -19,7 +19,6 @@ GRACE_SECONDS = 3.0
 
 log = logging.getLogger("streams.orphans")
 
-# made once: making a statement takes longer than running it
 _a, _h, _p = tables.application, tables.host, tables.process
 _FORGET = delete(_p).where(_p.c.application == bindparam("of"), _p.c.incarnation == bindparam("mine"))
 _RECORD = insert(_p)

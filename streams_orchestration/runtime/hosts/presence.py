@@ -36,7 +36,6 @@ LAUNCH_SECONDS = 30.0
 """Seconds in which a launcher records a host that it has started; after that, the launcher counts as dead."""
 POLL_SECONDS = 0.02
 
-# made once: making a statement takes longer than running it
 _a, _h = tables.application, tables.host
 _WANTED = (
     select(

@@ -34,7 +34,6 @@ STARTING = max(4, 2 * (os.cpu_count() or 1))
 
 log = logging.getLogger("streams.host")
 
-# made once: making a statement takes longer than running it
 _p, _h = tables.pe, tables.host
 _FAILURES = select(_p.c.failures).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
 _MACHINE = select(_h.c.machine).where(_h.c.application == bindparam("of"), _h.c.id == bindparam("host"))

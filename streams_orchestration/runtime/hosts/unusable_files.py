@@ -28,7 +28,6 @@ may have been repaired since their resets. If such resets were at least as frequ
 that takes it, the host ends after the first wait.
 """
 
-# made once: making a statement takes longer than running it
 _h = tables.host
 _HOST = select(_h).where(_h.c.application == bindparam("of"), _h.c.id == bindparam("host"))
 _MACHINES = select(tables.machine)

@@ -63,7 +63,6 @@ ORPHANS_SECONDS = 2.0
 LEFTOVERS_SECONDS = 20.0
 """Least seconds between two checks for files left on the disk by hosts that run elsewhere now."""
 
-# made once: making a statement takes longer than running it
 _h, _m, _p = tables.host, tables.machine, tables.process
 _HOSTS = select(_h).where(_h.c.machine == bindparam("at"))
 _MINE = update(_m).where(_m.c.name == bindparam("at"), _m.c.space == bindparam("here"), _m.c.pid == bindparam("agent"))

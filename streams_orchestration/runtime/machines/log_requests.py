@@ -25,7 +25,6 @@ ANSWER_BYTES = 1 << 20
 """The most bytes of all logs in one answer together."""
 POLL_SECONDS = 0.25
 
-# made once: making a statement takes longer than running it
 _r = tables.log_request
 _WAITING = select(_r).where(_r.c.machine == bindparam("at"), _r.c.answer.is_(None))
 _OLD = select(_r.c.id).where(_r.c.asked_at < bindparam("before")).limit(1)

@@ -19,7 +19,6 @@ from streams_orchestration.runtime.units.status import HostStatus
 
 _UNKNOWN = "there is no machine {name}; `streams agent` registers one"
 
-# made once: making a statement takes longer than running it
 _m = tables.machine
 _MACHINES = select(_m).order_by(_m.c.name)
 _LATE = select(_m.c.name).where(_m.c.lease_until > bindparam("after"))

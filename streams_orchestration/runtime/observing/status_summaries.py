@@ -25,7 +25,6 @@ from streams_orchestration.runtime.units.watch import advance_units
 POLL_SECONDS = 0.25
 """Seconds between two checks while nothing is wrong."""
 
-# made once: making a statement takes longer than running it
 _a = tables.application
 _APPLICATIONS = select(_a.c.name, _a.c.wanted, _a.c.state, _a.c.life)
 _UNITS = select(tables.unit).order_by(tables.unit.c.name)

@@ -32,7 +32,6 @@ from streams_orchestration.runtime.transport.connections import change_links, co
 from streams_orchestration.runtime.units.controller import advance_unit, note_commit
 from streams_orchestration.runtime.units.region_machine import HALTED
 
-# made once: making a statement takes longer than running it
 _u, _p, _a, _m = tables.unit, tables.pe, tables.application, tables.pe_metrics
 _SEGMENT, _STATE, _FILE, _COMMIT = map(insert, (tables.segment, tables.state, tables.sink_file, tables.commit))
 _STANDING = (

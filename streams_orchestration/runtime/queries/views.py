@@ -26,7 +26,6 @@ from streams_orchestration.runtime.transport.visibility import Producer, produce
 from streams_orchestration.runtime.units.region_machine import HALTED
 
 _position: TypeAdapter[Position] = TypeAdapter(Position)
-# made once: making a statement takes longer than running it
 _a, _u, _p, _s = tables.application, tables.unit, tables.pe, tables.segment
 _STANDING = (
     select(

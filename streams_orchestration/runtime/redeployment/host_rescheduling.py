@@ -39,7 +39,6 @@ MOVE_RETRY_SECONDS = 60.0
 
 log = logging.getLogger("streams.agent")
 
-# made once: making a statement takes longer than running it
 _a = tables.application
 _HOSTS = select(tables.host)
 _RUNNING = select(_a.c.name).where(_a.c.wanted == _a.c.state, _a.c.wanted == "RUNNING")

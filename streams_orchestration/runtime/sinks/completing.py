@@ -26,7 +26,6 @@ from streams_orchestration.runtime.storage.pending_files import path_of, remove_
 
 log = logging.getLogger("streams.garbage")
 
-# made once: making a statement takes longer than running it
 _f, _p, _u = tables.sink_file, tables.pe, tables.unit
 _PLAN = select(tables.application.c.plan).where(tables.application.c.name == bindparam("of"))
 _WAITING_UNITS = select(_u.c.name).where(_u.c.application == bindparam("of"), _u.c.state != "COMPLETED")

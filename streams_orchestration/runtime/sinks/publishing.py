@@ -40,7 +40,6 @@ from streams_orchestration.runtime.storage.store import Store
 ADDRESSES = "%://%"
 """The SQL pattern of final names in object stores; a sink publishes such files itself (`gathering.py`)."""
 
-# made once: making a statement takes longer than running it
 _f, _s, _p, _u = tables.sink_file, tables.sink, tables.pe, tables.unit
 _complete, _here = _f.c.epoch <= tables.SHOWN_EPOCH, _f.c.final.not_like(ADDRESSES)
 _VISIBLE = (

@@ -27,7 +27,7 @@ from streams_orchestration.runtime.storage.pending_files import path_of, remove_
 from streams_orchestration.runtime.storage.store import Store, remove_files
 
 _f, _s = tables.sink_file, tables.sink
-_RETRACTED = (  # made once: making a statement takes longer than running it
+_RETRACTED = (
     # a removed sink has no row; its early outputs are removed all the same
     select(_f, func.coalesce(_s.c.visibility, "read_uncommitted").label("visibility"))
     .outerjoin(_s, (_s.c.application == _f.c.application) & (_s.c.operator == _f.c.operator))

@@ -87,7 +87,7 @@ _ITS_SINK = (
 _GATHERED = tables.sink_file.c.final.is_(None) & tables.sink.c.format.is_not(None) & tables.sink.c.error.is_(None)
 """The condition on files that wait to be gathered, and thus are not late."""
 _EARLY = tables.sink.c.visibility == "read_uncommitted"
-_LATE = (  # made once: making a statement takes longer than running it
+_LATE = (
     select(func.count(case((_EARLY, tables.sink_file.c.batch), else_=tables.sink_file.c.epoch).distinct()))
     .join(*_ITS_SINK)
     .where(

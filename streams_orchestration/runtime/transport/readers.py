@@ -34,7 +34,7 @@ DELETED_AT_ONCE = 500
 """The most segments that one statement names, since a database limits its parameters."""
 
 _p, _u = tables.pe, tables.unit
-_READING = (  # made once: making a statement takes longer than running it
+_READING = (
     select(_p.c.id, _p.c.unit, _p.c.position, _u.c.shown_epoch)
     .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
     .where(_p.c.application == bindparam("of"), _p.c.id.in_(bindparam("pes", expanding=True)))

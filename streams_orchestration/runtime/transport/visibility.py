@@ -15,10 +15,7 @@ _PRODUCER = {
     .where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
     for on_trial, completed in ((False, tables.SHOWN_EPOCH), (True, _u.c.completed_epoch))
 }
-"""The statements of `producer_of`; the key is True for a reader that is on trial together with the producer.
-
-They are made once, since making a statement takes longer than running it.
-"""
+"""The statements of `producer_of`; the key is True for a reader that is on trial together with the producer."""
 _s = tables.segment
 _READABLE = (
     select(func.count())

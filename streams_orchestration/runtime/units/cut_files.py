@@ -29,7 +29,6 @@ MOST_FILES = 4096
 If there are more, successive checks look at different ones.
 """
 
-# made once: making a statement takes longer than running it
 _c, _e, _k = tables.commit, tables.unit_event, tables.stream_connection
 _p, _s, _t, _u = tables.pe, tables.segment, tables.state, tables.unit
 _closes = (_c.c.application == _p.c.application) & (_c.c.pe == _p.c.id) & (_c.c.epoch == _u.c.completed_epoch)

@@ -41,7 +41,6 @@ KEPT_EPOCHS = 100
 BATCHES = 64
 """The number of batches of a unit's PEs between two collections, since states between two cuts are garbage, too."""
 
-# made once: making a statement takes longer than running it
 _h, _p, _s, _f = tables.host, tables.pe, tables.segment, tables.sink_file
 _SEGMENTS = select(_s.c.path).where(_s.c.application == bindparam("of"))
 _WAITING = select(_f.c.pending).where(_f.c.application == bindparam("of"))

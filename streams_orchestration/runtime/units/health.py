@@ -14,7 +14,6 @@ from streams_orchestration.runtime.units.region_events import FailureCause
 from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.unit_facts import Health
 
-# made once: making a statement takes longer than running it
 _p, _h = tables.pe, tables.host
 _HOSTS = select(_h).where(_h.c.application.in_(bindparam("applications", expanding=True)))
 _PES = select(

@@ -18,7 +18,6 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
 from streams_orchestration.runtime.units.watch import advance_units
 
-# made once: making a statement takes longer than running it
 _c, _p, _u = tables.commit, tables.pe, tables.unit
 _UNIT = select(_u).where(_u.c.application == bindparam("of"), _u.c.name == bindparam("by"))
 _closing = (_c.c.application == _p.c.application) & (_c.c.pe == _p.c.id) & (_c.c.batch == _p.c.batch) & _c.c.boundary

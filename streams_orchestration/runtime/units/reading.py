@@ -32,7 +32,6 @@ from streams_orchestration.runtime.units.unit_status import UnitEvent, UnitStatu
 
 FULL_BYTES = 4 * 1024 * 1024
 """The free bytes below which a disk counts as full."""
-# made once: making a statement takes longer than running it
 _a, _u, _e, _h, _p = tables.application, tables.unit, tables.unit_event, tables.host, tables.pe
 _WANTED = select(_a.c.wanted, _a.c.state).where(_a.c.name == bindparam("of"))
 _APPLICATION = select(_a).where(_a.c.name == bindparam("of"))

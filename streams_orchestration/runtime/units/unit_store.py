@@ -22,7 +22,6 @@ STEADY_SECONDS = 60.0
 KEPT_EVENTS = 100
 """The number of events of a unit that stay in the catalog."""
 
-# made once: making a statement takes longer than running it
 _e = tables.unit_event
 _its_events = (_e.c.application == bindparam("of"), _e.c.unit == bindparam("by"))
 _LAST_EVENT = select(func.max(_e.c.number)).where(*_its_events)

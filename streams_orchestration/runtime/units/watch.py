@@ -20,7 +20,6 @@ from streams_orchestration.runtime.units.controller import advance_unit, units_w
 from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.trial import decide, is_on_trial
 
-# made once: making a statement takes longer than running it
 _a, _u = tables.application, tables.unit
 _WANTED = select(_a.c.wanted, _a.c.runs_until).where(_a.c.name == bindparam("of"))
 _UNITS = select(_u).where(_u.c.application == bindparam("of"))
