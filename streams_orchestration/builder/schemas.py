@@ -16,9 +16,15 @@ SchemaLike = str | type | Any
 """DDL, the name of a declared schema, a `TypedDict`, `NamedTuple` or dataclass, or an Arrow schema."""
 
 _TYPES: dict[Any, str] = {
-    str: "string", int: "bigint", float: "double", bool: "boolean", bytes: "binary",
-    datetime.date: "date", datetime.datetime: "timestamp", decimal.Decimal: "decimal(38, 18)",
-}  # fmt: skip
+    str: "string",
+    int: "bigint",
+    float: "double",
+    bool: "boolean",
+    bytes: "binary",
+    datetime.date: "date",
+    datetime.datetime: "timestamp",
+    decimal.Decimal: "decimal(38, 18)",
+}
 
 
 def ddl_of(schema: SchemaLike) -> str:

@@ -125,9 +125,14 @@ def _finding_apart(spec: Path, *, queries: bool) -> Finding:
 
 
 def _document(
-    spec: Path, application: str | None, diagnostics: Iterable[Diagnostic], queries: Iterable[str], problem: str | None,
-    *, analysed: bool,
-) -> Finding:  # fmt: skip
+    spec: Path,
+    application: str | None,
+    diagnostics: Iterable[Diagnostic],
+    queries: Iterable[str],
+    problem: str | None,
+    *,
+    analysed: bool,
+) -> Finding:
     diagnostics = tuple(diagnostics)
     return {
         "spec": str(spec),

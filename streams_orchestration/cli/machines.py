@@ -108,10 +108,16 @@ def _table(known: tuple[api.MachineStatus, ...]) -> Table:
     for machine in known:
         lease = f"{machine.lease_seconds:.0f} s" if machine.lease_seconds > 0 else "ended"
         table.add_row(
-            machine.name, machine.state, machine.address, ", ".join(machine.tags), str(machine.cores),
-            "" if machine.load is None else f"{machine.load:.1f}", lease, str(machine.standbys),
+            machine.name,
+            machine.state,
+            machine.address,
+            ", ".join(machine.tags),
+            str(machine.cores),
+            "" if machine.load is None else f"{machine.load:.1f}",
+            lease,
+            str(machine.standbys),
             ", ".join(machine.hosts) or plural(0, "host"),
-        )  # fmt: skip
+        )
     return table
 
 

@@ -111,9 +111,14 @@ class _Documents:
             with suppress(api.NotDeployedError):
                 shown = self.reader.snapshot(name)
                 listed.append(
-                    {"name": name, "state": shown["state"], "deployed_at": shown["deployed_at"],
-                     "pes": len(shown["pes"]), "failed": [failure["unit"] for failure in shown["failures"]]}
-                )  # fmt: skip
+                    {
+                        "name": name,
+                        "state": shown["state"],
+                        "deployed_at": shown["deployed_at"],
+                        "pes": len(shown["pes"]),
+                        "failed": [failure["unit"] for failure in shown["failures"]],
+                    }
+                )
         return listed
 
     def graph(self, request: Request) -> dict[str, Any]:

@@ -125,21 +125,33 @@ def _logical(compilation: Compilation, decided: Set[str]) -> Graph:
     )
     operators = tuple(
         GraphOperator(
-            operator.name, operator.kind, place, regions[operator.index], -1,
-            (*(f"parallel × {widths[operator.name]}" for _ in range(operator.name in widths)),
-             *starts.get(operator.index, ())),
+            operator.name,
+            operator.kind,
+            place,
+            regions[operator.index],
+            -1,
+            (
+                *(f"parallel × {widths[operator.name]}" for _ in range(operator.name in widths)),
+                *starts.get(operator.index, ()),
+            ),
             operator.name,
         )
         for operator, place in zip(logical.operators, places, strict=True)
-    )  # fmt: skip
+    )
     edges = tuple(
         GraphEdge(
-            each.source, each.target, each.source_port,
-            logical.operators[each.source].outputs[each.source_port].stream, "", queue=False, network=False,
-            split=False, reason="",
+            each.source,
+            each.target,
+            each.source_port,
+            logical.operators[each.source].outputs[each.source_port].stream,
+            "",
+            queue=False,
+            network=False,
+            split=False,
+            reason="",
         )
         for each in logical.connections
-    )  # fmt: skip
+    )
     return Graph(logical.application, "logical", boxes, operators, edges)
 
 
@@ -217,11 +229,16 @@ def _in_pes(compilation: Compilation, region_of: Sequence[int]) -> tuple[list[Gr
         inside = tree.kept()
         boxes += [
             GraphBox(
-                tree.id(path), tree.box(path[:-1], inside) or own, _kind(path[-1]), path[-1],
-                _region(region_of, held), pe.id, pe.host,
+                tree.id(path),
+                tree.box(path[:-1], inside) or own,
+                _kind(path[-1]),
+                path[-1],
+                _region(region_of, held),
+                pe.id,
+                pe.host,
             )
             for path, held in inside.items()
-        ]  # fmt: skip
+        ]
         for operator in pe.operators:
             place_of[operator] = tree.box(paths[operator][len(outer[pe.id]) : -1], inside) or own
     return boxes, place_of
@@ -261,10 +278,16 @@ def _edges(compilation: Compilation, decided: Set[str]) -> Iterator[GraphEdge]:
     for each, how in zip(physical.connections, compilation.copies.connections, strict=True):
         network = (each.source, each.source_port, fusion.pe_of[each.target]) in sent
         yield GraphEdge(
-            each.source, each.target, each.source_port, physical.operators[each.source].streams[each.source_port],
-            how.passing if copies else "", (each.target, each.target_port) in queued, network, each.splitter >= 0,
+            each.source,
+            each.target,
+            each.source_port,
+            physical.operators[each.source].streams[each.source_port],
+            how.passing if copies else "",
+            (each.target, each.target_port) in queued,
+            network,
+            each.splitter >= 0,
             how.reason if copies else "",
-        )  # fmt: skip
+        )
 
 
 def _path(name: str) -> BoxPath:

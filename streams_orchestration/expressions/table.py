@@ -17,8 +17,13 @@ TupleFunction = Callable[..., Any]
 _SIGNATURE = re.compile(r"(?P<name>[^\s(]+)\((?P<parameters>.*)\) -> (?P<result>.+)")
 ANY_NUMBER = 1_000_000
 """The value of `FunctionSignature.most` for functions without a limit."""
-_CLASS_NAMES = {"whole": "a whole number", "number": "a number", "datetime": "a date or timestamp", "ordered":
-                "a value with an order", "any": "any value"}  # fmt: skip
+_CLASS_NAMES = {
+    "whole": "a whole number",
+    "number": "a number",
+    "datetime": "a date or timestamp",
+    "ordered": "a value with an order",
+    "any": "any value",
+}
 _CLASSES: dict[str, Callable[[Type], bool]] = {
     "number": lambda kind: kind.is_numeric,
     "whole": lambda kind: kind.is_integral,

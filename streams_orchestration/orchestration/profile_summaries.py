@@ -112,19 +112,29 @@ def decision_metadata(document: Mapping[str, Any], parted: Progress, path: Path)
         "streams/moved": _table({"operator": "string", "part": "int", "why": "string"}, moved),
         "streams/cuts": _table(
             {
-                "stream": "string", "from": "int", "to": "int", "tuples/s": "float", "bytes/tuple": "float",
-                "send %": "float", "receive %": "float",
+                "stream": "string",
+                "from": "int",
+                "to": "int",
+                "tuples/s": "float",
+                "bytes/tuple": "float",
+                "send %": "float",
+                "receive %": "float",
             },
             [
                 (
-                    each["stream"], each["from"], each["to"], each["tuplesPerSecond"], each["bytesPerTuple"],
-                    each["send"], each["receive"],
+                    each["stream"],
+                    each["from"],
+                    each["to"],
+                    each["tuplesPerSecond"],
+                    each["bytesPerTuple"],
+                    each["send"],
+                    each["receive"],
                 )
                 for each in decision["cuts"]
             ],
         ),
         "streams/document": dg.MetadataValue.path(path),
-    }  # fmt: skip
+    }
     if decision["together"]:
         metadata["streams/together"] = _table(
             {"operators": "string", "why": "string"},

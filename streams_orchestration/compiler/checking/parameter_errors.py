@@ -15,17 +15,33 @@ from streams_orchestration.operators.event_time.clause import WindowClauseError
 from streams_orchestration.operators.standard.refused import STREAMS_VALUES
 
 _WANTED = {
-    "string_type": "a text", "string_sub_type": "a text", "bytes_type": "a text", "list_type": "a list",
-    "tuple_type": "a list", "set_type": "a list", "dict_type": "a mapping", "model_type": "a mapping",
-    "mapping_type": "a mapping", "int_type": "an integer", "int_from_float": "an integer", "int_parsing": "an integer",
-    "int_parsing_size": "an integer of at most 4300 digits", "float_type": "a number", "float_parsing": "a number",
-    "finite_number": "a finite number", "greater_than": "more than {gt}", "greater_than_equal": "at least {ge}",
-    "less_than": "less than {lt}", "less_than_equal": "at most {le}", "none_required": "null",
-    "too_short": "a list of at least {min_length}", "too_long": "a list of at most {max_length}",
+    "string_type": "a text",
+    "string_sub_type": "a text",
+    "bytes_type": "a text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "set_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "mapping_type": "a mapping",
+    "int_type": "an integer",
+    "int_from_float": "an integer",
+    "int_parsing": "an integer",
+    "int_parsing_size": "an integer of at most 4300 digits",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+    "none_required": "null",
+    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
     "string_pattern_mismatch": "a text that matches {pattern}",
     "string_too_short": "a text of at least {min_length} characters",
     "string_too_long": "a text of at most {max_length} characters",
-}  # fmt: skip
+}
 """Maps pydantic's kinds of errors to a description of the expected value."""
 
 

@@ -152,10 +152,16 @@ def _summary(done: Progress) -> Summary:
     result = done[EventTimeMap]
     logical = [each.name for each in done[LogicalGraph].operators]
     rows = [
-        (each.index, each.attribute, each.type, each.resolution, ", ".join(_names(each.sources, logical)),
-         len(each.operators))
+        (
+            each.index,
+            each.attribute,
+            each.type,
+            each.resolution,
+            ", ".join(_names(each.sources, logical)),
+            len(each.operators),
+        )
         for each in result.graphs
-    ]  # fmt: skip
+    ]
     return {
         "event_time_graphs": len(result.graphs),
         "event_time_operators": len(result.operators),

@@ -70,9 +70,14 @@ class _Documents:
         name = request.path_params["name"]
         compilation = self.reader.compilation(name)
         return {
-            "application": name, "deployed": True, "spec": None, "diagnostics": [], "notes": [],
-            "stages": stages_document(compilation), "plan": self.compilers.keep(compilation),
-        }  # fmt: skip
+            "application": name,
+            "deployed": True,
+            "spec": None,
+            "diagnostics": [],
+            "notes": [],
+            "stages": stages_document(compilation),
+            "plan": self.compilers.keep(compilation),
+        }
 
     def graph(self, request: Request) -> dict[str, Any]:
         """Return the graph of a plan after one of the stages.

@@ -26,9 +26,14 @@ class ReadAhead(Iterator[T]):
     """
 
     def __init__(
-        self, background: Background, items: Iterator[Raw], work: Callable[[Raw], T], size: Callable[[T], int],
-        *, threads: int = 1,
-    ) -> None:  # fmt: skip
+        self,
+        background: Background,
+        items: Iterator[Raw],
+        work: Callable[[Raw], T],
+        size: Callable[[T], int],
+        *,
+        threads: int = 1,
+    ) -> None:
         self._reading = _Reading(items, work, size)
         _READERS.add(self._reading)
         for _ in range(threads):

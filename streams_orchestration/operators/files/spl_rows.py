@@ -73,9 +73,16 @@ def read_blocks(path: File, schema: pa.Schema, options: RowOptions, start: FileP
 
 
 def rows_of_lines(
-    place: str, lines: Sequence[tuple[bytes, int]], format: str, schema: pa.Schema, options: RowOptions,
-    start: FilePosition, read: ReadRow, *, permissive: bool,
-) -> FileRows:  # fmt: skip
+    place: str,
+    lines: Sequence[tuple[bytes, int]],
+    format: str,
+    schema: pa.Schema,
+    options: RowOptions,
+    start: FilePosition,
+    read: ReadRow,
+    *,
+    permissive: bool,
+) -> FileRows:
     """Return the rows of consecutive lines.
 
     Header lines are skipped, and lines that are blank or begin with `#`; in the format `line` only the former are.

@@ -77,12 +77,21 @@ class TransactionalProducer:
         self._hangs = False
         """True if a call of the library has not returned, so that the producer must no longer be used."""
         try:
-            self.client: Any = Producer(self._cluster.settings(**{
-                "transactional.id": self.name, "transaction.timeout.ms": TRANSACTION_MILLISECONDS,
-                "delivery.report.only.error": True, "linger.ms": 5, "compression.type": "lz4",
-                "queue.buffering.max.messages": 1_000_000, "message.timeout.ms": 60_000,
-                "allow.auto.create.topics": False, **({"batch.num.messages": 1} if alone else {}),
-            }))  # fmt: skip
+            self.client: Any = Producer(
+                self._cluster.settings(
+                    **{
+                        "transactional.id": self.name,
+                        "transaction.timeout.ms": TRANSACTION_MILLISECONDS,
+                        "delivery.report.only.error": True,
+                        "linger.ms": 5,
+                        "compression.type": "lz4",
+                        "queue.buffering.max.messages": 1_000_000,
+                        "message.timeout.ms": 60_000,
+                        "allow.auto.create.topics": False,
+                        **({"batch.num.messages": 1} if alone else {}),
+                    }
+                )
+            )
             # the mark is an offset of a group without members, so that one transaction writes it with the messages
             self._group: Any = Consumer(
                 self._cluster.settings(
@@ -229,9 +238,14 @@ class TransactionalProducer:
         options: dict[str, Any] = {} if message.headers is None else {"headers": message.headers}
         try:
             self.client.produce(
-                self._topic, message.value, message.key, partition=message.partition, timestamp=message.timestamp,
-                on_delivery=partial(self._reported, message.row), **options,
-            )  # fmt: skip
+                self._topic,
+                message.value,
+                message.key,
+                partition=message.partition,
+                timestamp=message.timestamp,
+                on_delivery=partial(self._reported, message.row),
+                **options,
+            )
         except BufferError:
             return False
         except KafkaException as error:

@@ -60,13 +60,20 @@ class KafkaReader:
         """Partitions that have returned no message since reading began at their current position."""
         self.ended: set[Partition] = set()
         """Partitions that have no further message now."""
-        settings = self._cluster.settings(**{
-            "group.id": "streams-orchestration", "enable.auto.commit": False, "enable.auto.offset.store": False,
-            "auto.offset.reset": "error", "enable.partition.eof": True,
-            "isolation.level": "read_committed" if committed else "read_uncommitted",
-            "queued.max.messages.kbytes": AHEAD_KIB, "queued.min.messages": AHEAD_MESSAGES,
-            "fetch.queue.backoff.ms": REFILL_MILLISECONDS, "allow.auto.create.topics": False,
-        })  # fmt: skip
+        settings = self._cluster.settings(
+            **{
+                "group.id": "streams-orchestration",
+                "enable.auto.commit": False,
+                "enable.auto.offset.store": False,
+                "auto.offset.reset": "error",
+                "enable.partition.eof": True,
+                "isolation.level": "read_committed" if committed else "read_uncommitted",
+                "queued.max.messages.kbytes": AHEAD_KIB,
+                "queued.min.messages": AHEAD_MESSAGES,
+                "fetch.queue.backoff.ms": REFILL_MILLISECONDS,
+                "allow.auto.create.topics": False,
+            }
+        )
         try:
             self.client: Any = Consumer(settings)
         except KafkaException as error:

@@ -43,10 +43,17 @@ class HttpServer(uvicorn.Server):
         self.listener = listener
         settings: dict[str, Any] = {"log_level": "error", "lifespan": "off", "ws": "none"} | options
         config = uvicorn.Config(
-            app, http=_protocol_of(listener.places), loop="asyncio", h11_max_incomplete_event_size=HEAD_BYTES,
-            backlog=BACKLOG, log_config=None, access_log=False, server_header=False,
-            timeout_graceful_shutdown=end_seconds, **settings,
-        )  # fmt: skip
+            app,
+            http=_protocol_of(listener.places),
+            loop="asyncio",
+            h11_max_incomplete_event_size=HEAD_BYTES,
+            backlog=BACKLOG,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=end_seconds,
+            **settings,
+        )
         super().__init__(config)
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:

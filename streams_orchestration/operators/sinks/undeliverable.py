@@ -69,12 +69,20 @@ def set_aside(context: OperatorContext, key: DeliveryKey, tuples: Sequence[Undel
     for each in tuples[:LOGGED]:
         context.logger.warning("delivery %s, %s: %s; set aside in %s", key, each.place, each.reason, path)
     lines = [
-        json.dumps({
-            "operator": key.operator, "epoch": key.epoch, "row": each.row, "column": each.column or None,
-            "reason": each.reason, "tuple": {name: _plain(value) for name, value in each.values.items()},
-        }, ensure_ascii=False, default=str)
+        json.dumps(
+            {
+                "operator": key.operator,
+                "epoch": key.epoch,
+                "row": each.row,
+                "column": each.column or None,
+                "reason": each.reason,
+                "tuple": {name: _plain(value) for name, value in each.values.items()},
+            },
+            ensure_ascii=False,
+            default=str,
+        )
         for each in tuples
-    ]  # fmt: skip
+    ]
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, "".join(f"{line}\n" for line in lines))
 

@@ -339,12 +339,18 @@ def connect(address: Address, options: dict[str, str]) -> Any:
     match address.scheme:
         case "s3":
             return fs.S3FileSystem(
-                access_key=options.get("accessKey"), secret_key=options.get("secretKey"),
-                session_token=options.get("sessionToken"), role_arn=options.get("roleArn"), anonymous=anonymous,
-                region=options.get("region"), scheme=scheme, endpoint_override=host, connect_timeout=CONNECT_SECONDS,
+                access_key=options.get("accessKey"),
+                secret_key=options.get("secretKey"),
+                session_token=options.get("sessionToken"),
+                role_arn=options.get("roleArn"),
+                anonymous=anonymous,
+                region=options.get("region"),
+                scheme=scheme,
+                endpoint_override=host,
+                connect_timeout=CONNECT_SECONDS,
                 allow_delayed_open=True,  # a small file takes one request
                 retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
-            )  # fmt: skip
+            )
         case "gs":
             return fs.GcsFileSystem(
                 anonymous=anonymous,
@@ -355,11 +361,17 @@ def connect(address: Address, options: dict[str, str]) -> Any:
             )
         case "abfs":
             return fs.AzureFileSystem(
-                address.host, account_key=options.get("accountKey"), sas_token=options.get("sasToken"),
-                tenant_id=options.get("tenantId"), client_id=options.get("clientId"),
-                client_secret=options.get("clientSecret"), blob_storage_authority=host, dfs_storage_authority=host,
-                blob_storage_scheme=scheme, dfs_storage_scheme=scheme,
-            )  # fmt: skip
+                address.host,
+                account_key=options.get("accountKey"),
+                sas_token=options.get("sasToken"),
+                tenant_id=options.get("tenantId"),
+                client_id=options.get("clientId"),
+                client_secret=options.get("clientSecret"),
+                blob_storage_authority=host,
+                dfs_storage_authority=host,
+                blob_storage_scheme=scheme,
+                dfs_storage_scheme=scheme,
+            )
         case _:
             name, _, port = address.host.partition(":")
             return fs.HadoopFileSystem(name, int(port or 8020), user=options.get("user"))

@@ -26,8 +26,17 @@ class TupleBatch:
     returns tuples or checks them. All of these raise DataError if a written value does not fit its attribute.
     """
 
-    __slots__ = ("_arrow", "_bytes", "_mutable", "_unwritten", "_written", "connection", "origin", "partitions",
-                 "watermarks")  # fmt: skip
+    __slots__ = (
+        "_arrow",
+        "_bytes",
+        "_mutable",
+        "_unwritten",
+        "_written",
+        "connection",
+        "origin",
+        "partitions",
+        "watermarks",
+    )
 
     def __init__(
         self,

@@ -34,9 +34,15 @@ def insert_application(connection: Connection, application: str, plan: StoredPla
     """Insert an application that is wanted to run, with a new life id, but no units or PEs."""
     now = clock.now()
     values = {
-        "name": application, "life": world.new_id(), "settings": asdict(settings), "wanted": "RUNNING",
-        "state": "RUNNING", "deployed_at": now, "started_at": now, **plan._asdict(),
-    }  # fmt: skip
+        "name": application,
+        "life": world.new_id(),
+        "settings": asdict(settings),
+        "wanted": "RUNNING",
+        "state": "RUNNING",
+        "deployed_at": now,
+        "started_at": now,
+        **plan._asdict(),
+    }
     connection.execute(insert(_a).values(**values))
 
 

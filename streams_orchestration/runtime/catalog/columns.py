@@ -66,9 +66,7 @@ LongText = Annotated[str, Text()]
 Cause = Annotated[str | None, Reason()]
 """The text of an error, whose secrets are hidden."""
 NullableJson = Annotated[_T | None, JSON(none_as_null=True)]
-_TYPES: dict[Any, type[TypeEngine[Any]]] = {
-    str: String, int: Integer, float: Float, bool: Boolean, bytes: LargeBinary
-}  # fmt: skip
+_TYPES: dict[Any, type[TypeEngine[Any]]] = {str: String, int: Integer, float: Float, bool: Boolean, bytes: LargeBinary}
 """Type of a field -> type of its column; a field of another type is stored as JSON."""
 
 

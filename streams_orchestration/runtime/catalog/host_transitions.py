@@ -216,10 +216,17 @@ def _report(connection: Connection, me: OwnHost, **values: Any) -> None:
 def _before_start(state: HostState, incarnation: str) -> dict[str, Any]:
     """Return the columns of a host that is to be started: nothing of its last process is left in them."""
     return {
-        "state": state, "incarnation": incarnation, "error": None, "launched_at": clock.now(), "pid": None,
-        "process_started": None, "heartbeat_at": None, "start_up": None, "storage_error": None,
+        "state": state,
+        "incarnation": incarnation,
+        "error": None,
+        "launched_at": clock.now(),
+        "pid": None,
+        "process_started": None,
+        "heartbeat_at": None,
+        "start_up": None,
+        "storage_error": None,
         "storage_failed_at": None,
-    }  # fmt: skip
+    }
 
 
 def _is(application: str, host: int) -> tuple[ColumnElement[bool], ...]:

@@ -106,9 +106,17 @@ def report_running(connection: Connection, application: str, pe: int, generation
 
 
 def report_failure(
-    connection: Connection, application: str, pe: int, generation: int, *,
-    error: str, permanent: bool, kind: str, outside: bool, failures: Mapping[str, Any] | None = None,
-) -> None:  # fmt: skip
+    connection: Connection,
+    application: str,
+    pe: int,
+    generation: int,
+    *,
+    error: str,
+    permanent: bool,
+    kind: str,
+    outside: bool,
+    failures: Mapping[str, Any] | None = None,
+) -> None:
     """Record why the query of a PE has failed, unless its unit has another generation or the PE has ended.
 
     Args:

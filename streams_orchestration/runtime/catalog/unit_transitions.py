@@ -38,9 +38,15 @@ _STORE = _UNIT.values(unclosed=count_unclosed(bindparam("of"), bindparam("by"), 
 
 
 def insert_unit(
-    connection: Connection, application: str, unit: Unit, record: dict[str, Any],
-    *, generation: int = 1, final_epoch: int | None = None, former: UnitRow | None = None,
-) -> None:  # fmt: skip
+    connection: Connection,
+    application: str,
+    unit: Unit,
+    record: dict[str, Any],
+    *,
+    generation: int = 1,
+    final_epoch: int | None = None,
+    former: UnitRow | None = None,
+) -> None:
     """Insert a unit, which keeps the history of the `former` one that it replaces, if any."""
     kept = {} if former is None else {name: getattr(former, name) for name in _HISTORY}
     values = {
@@ -66,9 +72,15 @@ def restore_unit(
     """Insert a unit of a previous plan, with the settings and the history of its kept row."""
     kept = {name: row[name] for name in _HISTORY}
     values = {
-        "generation": generation, "final_epoch": final_epoch, "shown_epoch": None, "held_until": None,
-        "drain_asked": None, "asked": 0, "outage": None, "unclosed": 0,
-    }  # fmt: skip
+        "generation": generation,
+        "final_epoch": final_epoch,
+        "shown_epoch": None,
+        "held_until": None,
+        "drain_asked": None,
+        "asked": 0,
+        "outage": None,
+        "unclosed": 0,
+    }
     connection.execute(insert(_u).values(**row | record | kept | values))
 
 
@@ -83,9 +95,14 @@ def step_unit(
 
 
 def reset_unit_to_cut(
-    connection: Connection, unit: UnitRow, record: dict[str, Any], outage: Mapping[Moment, float], at: float,
-    *, restarts: int,
-) -> None:  # fmt: skip
+    connection: Connection,
+    unit: UnitRow,
+    record: dict[str, Any],
+    outage: Mapping[Moment, float],
+    at: float,
+    *,
+    restarts: int,
+) -> None:
     """Write a record after a step that begins a reset, and count the reset; `restarts` came one soon after the other.
 
     The other parameters are as in `step_unit`.

@@ -126,6 +126,11 @@ def _record(connection: Connection, application: str, unit: str, decision: MoveD
     last = connection.execute(select(e.c.kind, e.c.epoch, e.c.cause).where(*mine).order_by(desc(e.c.number))).first()
     if last is None or tuple(last) != (decision.kind, row.completed_epoch, decision.reason):
         log_event(
-            connection, row, record_of(row), decision.kind, clock.now(), generation=row.generation,
+            connection,
+            row,
+            record_of(row),
+            decision.kind,
+            clock.now(),
+            generation=row.generation,
             cause=decision.reason,
-        )  # fmt: skip
+        )

@@ -38,9 +38,10 @@ class StreamsRuntimeError(Exception):
 _NETWORK = (errno.ENETDOWN, errno.ENETUNREACH, errno.ENETRESET, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENOTCONN)
 """System error numbers about the network for which Python has no exception of their own."""
 _REMEDIES = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room"), errno.ENOENT: "restore the file",
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room"),
+    errno.ENOENT: "restore the file",
     **dict.fromkeys((errno.EACCES, errno.EPERM), "give the host's user permission"),
-}  # fmt: skip
+}
 """Number of a system error of a file -> its remedy. The remedy of all others is to repair the disk."""
 
 

@@ -134,13 +134,24 @@ class Queries:
 
     def _start(self, pe: int, generation: int) -> None:
         directories = directories_of(
-            self._catalog.home, self._application, pe, self._base,
-            compression=self._settings.compression, here=self._here[pe], log_size=self._settings.log_size,
-        )  # fmt: skip
+            self._catalog.home,
+            self._application,
+            pe,
+            self._base,
+            compression=self._settings.compression,
+            here=self._here[pe],
+            log_size=self._settings.log_size,
+        )
         start = QueryStart(
-            self._catalog.home, self.programs[pe], directories, generation, source_limit=self._settings.source_limit,
-            measured=self._settings.metrics, relayed=self._catalog.names_units, hang_limit=self._settings.hang_limit,
-        )  # fmt: skip
+            self._catalog.home,
+            self.programs[pe],
+            directories,
+            generation,
+            source_limit=self._settings.source_limit,
+            measured=self._settings.metrics,
+            relayed=self._catalog.names_units,
+            hang_limit=self._settings.hang_limit,
+        )
         if start.relayed:
             self._relay.serve(pe, start.scratch.notified)
         self.running[pe] = self.engine.query(start)
@@ -210,6 +221,13 @@ class Queries:
             if machine is not None and failure.nature == "disk":
                 kind = kind_of_disk(host, machine)
             report_failure(
-                connection, self._application, pe, generation,
-                error=error, permanent=permanent, kind=kind, outside=failure.outside, failures=failures,
-            )  # fmt: skip
+                connection,
+                self._application,
+                pe,
+                generation,
+                error=error,
+                permanent=permanent,
+                kind=kind,
+                outside=failure.outside,
+                failures=failures,
+            )

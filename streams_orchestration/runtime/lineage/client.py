@@ -82,10 +82,15 @@ def import_client() -> None:
     """Import the modules of the client, as far as they are installed; call this before threads start."""
     import_modules(
         "openlineage.client",
-        "openlineage.client.event_v2", "openlineage.client.facet_v2", "openlineage.client.serde",
-        "openlineage.client.transport.http", "openlineage.client.uuid", "dateutil.parser", "requests",
+        "openlineage.client.event_v2",
+        "openlineage.client.facet_v2",
+        "openlineage.client.serde",
+        "openlineage.client.transport.http",
+        "openlineage.client.uuid",
+        "dateutil.parser",
+        "requests",
         "streams_orchestration.runtime.lineage.events",
-    )  # fmt: skip
+    )
 
 
 class Client:

@@ -53,9 +53,15 @@ class UnitsRunFacet(RunFacet):
 
 
 def run_event(
-    name: EventName, run: str, about: About, at: float, *, units: list[UnitFacet] | None = None,
-    rows: Mapping[str, int] | None = None, error: str | None = None,
-) -> RunEvent:  # fmt: skip
+    name: EventName,
+    run: str,
+    about: About,
+    at: float,
+    *,
+    units: list[UnitFacet] | None = None,
+    rows: Mapping[str, int] | None = None,
+    error: str | None = None,
+) -> RunEvent:
     """Make a run event.
 
     Args:

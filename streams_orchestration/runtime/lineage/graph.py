@@ -93,10 +93,16 @@ def build_lineage_graph(compilation: Compilation) -> nx.DiGraph[str]:
             node = f"streams/{stream}"
             schema = models[port.operator].outputs[port.port].schema
             producer = physical.operators[port.operator].name
-            _add(graph, node, "stream", f"Stream of {producer}, kept on the transport", schema=schema,
-                 columns=origins.of_output(port.operator, port.port),
-                 influences=origins.influences_on_output(port.operator),
-                 place=models[port.operator].location)  # fmt: skip
+            _add(
+                graph,
+                node,
+                "stream",
+                f"Stream of {producer}, kept on the transport",
+                schema=schema,
+                columns=origins.of_output(port.operator, port.port),
+                influences=origins.influences_on_output(port.operator),
+                place=models[port.operator].location,
+            )
             graph.add_edge(f"pes/pe_{pe.id}", node)
             stream_of[port.operator, port.port] = node
     pe_of = compilation.fusion.pe_of
@@ -107,8 +113,13 @@ def build_lineage_graph(compilation: Compilation) -> nx.DiGraph[str]:
     for link in (*physical.imports, *physical.exports):
         node, pe = f"{link.kind}s/{link.name}", f"pes/pe_{pe_of[link.operator]}"
         words = ", ".join(f"{key} {value}" for key, value in sorted(link.parameters.items()))
-        _add(graph, node, link.kind, f"{link.kind.capitalize()} of streams of other applications: {words}",
-             parameters=dict(link.parameters))  # fmt: skip
+        _add(
+            graph,
+            node,
+            link.kind,
+            f"{link.kind.capitalize()} of streams of other applications: {words}",
+            parameters=dict(link.parameters),
+        )
         graph.add_edge(*((node, pe) if link.kind == "import" else (pe, node)))
     return graph
 

@@ -190,9 +190,14 @@ class Reporter:
                 for unit in view.units
             ]
             event = run_event(
-                name, run.run, self._facts(), moment.started_at if name == "START" else moment.at,
-                units=units, rows=rows_since(view, view.rows), error=moment.failure if name == "FAIL" else None,
-            )  # fmt: skip
+                name,
+                run.run,
+                self._facts(),
+                moment.started_at if name == "START" else moment.at,
+                units=units,
+                rows=rows_since(view, view.rows),
+                error=moment.failure if name == "FAIL" else None,
+            )
         self._client.send(event)
         r = tables.lineage_run
         this = (r.c.application == self._application, r.c.run == run.run)

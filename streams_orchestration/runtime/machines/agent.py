@@ -224,12 +224,22 @@ class Agent:
                 fail_hosts_of_last_boot(connection, name)
             connection.execute(
                 insert(m).values(
-                    name=name, space=process_space(), pid=world.pid(), process_started=process_started(world.pid()),
-                    address=socket.gethostname(), tags=list(self._machine.tags), cores=self._machine.cores, state=state,
-                    version=product, since=now, lease_until=now + LEASE_SECONDS,
-                    standbys=0, load=world.load_average()[0], home=str(self._home.root),
+                    name=name,
+                    space=process_space(),
+                    pid=world.pid(),
+                    process_started=process_started(world.pid()),
+                    address=socket.gethostname(),
+                    tags=list(self._machine.tags),
+                    cores=self._machine.cores,
+                    state=state,
+                    version=product,
+                    since=now,
+                    lease_until=now + LEASE_SECONDS,
+                    standbys=0,
+                    load=world.load_average()[0],
+                    home=str(self._home.root),
                 )
-            )  # fmt: skip
+            )
 
     def _renew(self) -> None:
         until = clock.now() + LEASE_SECONDS

@@ -52,10 +52,15 @@ def ask_for_logs(
             raise MachineError(_unavailable(machine, application, row, reason))
         connection.execute(
             insert(r).values(
-                id=request, machine=machine, application=application, names=list(names), lines=lines,
-                after=dict(after), asked_at=clock.now(),
+                id=request,
+                machine=machine,
+                application=application,
+                names=list(names),
+                lines=lines,
+                after=dict(after),
+                asked_at=clock.now(),
             )
-        )  # fmt: skip
+        )
     try:
         until = world.monotonic() + ANSWER_SECONDS
         while world.monotonic() < until:

@@ -99,10 +99,18 @@ def _statuses(connection: Connection) -> tuple[MachineStatus, ...]:
 def _status(machine: MachineRow, hosts: Mapping[str, Sequence[str]], now: float) -> MachineStatus:
     lost = machine.state != "DOWN" and now > machine.lease_until
     return MachineStatus(
-        machine.name, machine.address, "LOST" if lost else machine.state, tuple(machine.tags), machine.cores,
-        tuple(hosts.get(machine.name, ())), machine.standbys, machine.load,
-        machine.lease_until - now, machine.since, machine.version,
-    )  # fmt: skip
+        machine.name,
+        machine.address,
+        "LOST" if lost else machine.state,
+        tuple(machine.tags),
+        machine.cores,
+        tuple(hosts.get(machine.name, ())),
+        machine.standbys,
+        machine.load,
+        machine.lease_until - now,
+        machine.since,
+        machine.version,
+    )
 
 
 def set_machine_state(home: Home, name: str, state: str) -> None:

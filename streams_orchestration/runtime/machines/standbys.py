@@ -147,10 +147,15 @@ class Standbys:
         try:
             with place.open("ab") as output:
                 process = subprocess.Popen(
-                    [*process_command(self._home, self._engine), "--ready", str(its)], pass_fds=(its,),
-                    stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True, text=True,
+                    [*process_command(self._home, self._engine), "--ready", str(its)],
+                    pass_fds=(its,),
+                    stdin=subprocess.PIPE,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                    text=True,
                     env=host_environment(self._home),
-                )  # fmt: skip
+                )
         except BaseException:
             os.close(ours)
             raise

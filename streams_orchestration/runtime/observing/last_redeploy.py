@@ -48,9 +48,14 @@ def read_last_redeploy(home: Home, application: str) -> LastRedeploy | None:
     if trial is None:
         return None
     return LastRedeploy(
-        trial.state, trial.taken_back is not None, _changes(row, trial), trial.ended_at, trial.until, trial.cause,
+        trial.state,
+        trial.taken_back is not None,
+        _changes(row, trial),
+        trial.ended_at,
+        trial.until,
+        trial.cause,
         trial.pause,
-    )  # fmt: skip
+    )
 
 
 def _changes(row: ApplicationRow, trial: TrialRow) -> str | None:

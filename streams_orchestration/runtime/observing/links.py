@@ -84,9 +84,18 @@ def _connections(connection: Connection, which: ColumnElement[bool]) -> Iterator
             behind = (reader.position, last)
         segments, tuples = _lag(connection, row, *behind)
         yield ConnectionStatus(
-            row.exporter, row.stream, row.application, row.name, row.pe, bool(reader and reader.waited), segments,
-            tuples, row.lost, row.problem, row.uncommitted,
-        )  # fmt: skip
+            row.exporter,
+            row.stream,
+            row.application,
+            row.name,
+            row.pe,
+            bool(reader and reader.waited),
+            segments,
+            tuples,
+            row.lost,
+            row.problem,
+            row.uncommitted,
+        )
 
 
 def _lag(connection: Connection, row: ConnectionRow, position: int, end: int) -> tuple[int, int]:

@@ -172,10 +172,21 @@ class BatchPlan:
     def header(self) -> BatchPlan:
         """Return the plan for tasks of later levels: without the inputs, the token and the bounded run."""
         return BatchPlan(
-            self.life, self.generation, self.batch, self.epoch, self.boundary, self.final, self.limit, self.position,
-            (), self.states, self.planned_at, self.plan_seconds, resets=self.resets,
+            self.life,
+            self.generation,
+            self.batch,
+            self.epoch,
+            self.boundary,
+            self.final,
+            self.limit,
+            self.position,
+            (),
+            self.states,
+            self.planned_at,
+            self.plan_seconds,
+            resets=self.resets,
             readership=self.readership,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,9 +81,14 @@ class _PeBeforeCommit(CatalogRow):
 
 
 def commit_batch(
-    catalog: Catalog, program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], seconds: float,
-    *, commit_before: float = 0.0,
-) -> None:  # fmt: skip
+    catalog: Catalog,
+    program: PeProgram,
+    plan: BatchPlan,
+    results: Sequence[TaskResult],
+    seconds: float,
+    *,
+    commit_before: float = 0.0,
+) -> None:
     """Commit a batch, connect changed Imports and Exports, and advance the unit if its epoch or its input ends.
 
     The end of an epoch that an operator requests, the end of the unit's input, the metrics, and the first commit after

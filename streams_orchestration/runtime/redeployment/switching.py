@@ -171,9 +171,14 @@ def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> 
             last = cut.epoch if final else cut.epoch + 1 if ended else None
             record = columns_of(RegionRecord.first(unit.max_attempts, clock.now(), cut.epoch))
             insert_unit(
-                connection, application, unit, record, generation=generation, final_epoch=last,
+                connection,
+                application,
+                unit,
+                record,
+                generation=generation,
+                final_epoch=last,
                 former=rows.get(unit.name),
-            )  # fmt: skip
+            )
             insert_cut(connection, application, unit.name, cut.epoch, generation)
     place_hosts(connection, application, {host: plan.requirements_of(host) for host in plan.hosts})
     _place_sinks(connection, new)
@@ -219,9 +224,16 @@ def _begin(connection: Connection, new: NewPlan, pe: DeployedPe, begins: Positio
     program, cut, position = pe.program, new.cut, asdict(begins)
     exhausted = _is_exhausted(program, position)
     insert_pe(
-        connection, pe, batch=cut.batch + 1, epoch=cut.epoch + 1, position=position, exhausted=exhausted,
-        final=final, committed_at=clock.now(), **columns_at_commit(final=final),
-    )  # fmt: skip
+        connection,
+        pe,
+        batch=cut.batch + 1,
+        epoch=cut.epoch + 1,
+        position=position,
+        exhausted=exhausted,
+        final=final,
+        committed_at=clock.now(),
+        **columns_at_commit(final=final),
+    )
     names = {operator.name for operator in program.operators.values()}
     states = [state for name, state in new.carried.states.items() if name in names]
     insert_states(connection, program.application, program.pe, cut.batch + 1, states)

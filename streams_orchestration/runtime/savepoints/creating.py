@@ -272,9 +272,14 @@ def _imports(connection: Connection, application: str, cut: CommonCut) -> Iterab
     for link in ConnectionRow.all(connection, links):
         position = cut.inputs.get((link.pe, link.key), link.first)
         yield SavedImport(
-            name=link.name, operator=link.operator, port=link.port, application=link.exporter, stream=link.stream,
-            life=lives.get(link.exporter, ""), position=position,
-        )  # fmt: skip
+            name=link.name,
+            operator=link.operator,
+            port=link.port,
+            application=link.exporter,
+            stream=link.stream,
+            life=lives.get(link.exporter, ""),
+            position=position,
+        )
 
 
 def _described(directory: SavepointPlace, name: str, taken: _Taken) -> Manifest:

@@ -25,10 +25,16 @@ LOCAL = "local"
 _MASTERS = r"local|yarn|spark://\S+|k8s://\S+"
 _WORDS = rf"(?:[\w.-]+=)?(?:{_MASTERS})(?:\s+(?:[\w.-]+=)?(?:{_MASTERS}))*"
 OURS = (
-    "spark.master", "spark.submit.deployMode", "spark.task.maxFailures", "spark.speculation",
-    "spark.stage.maxConsecutiveAttempts", "spark.python.daemon.module", "spark.python.worker.reuse",
-    "spark.sql.adaptive.enabled", "spark.driver.memory",
-)  # fmt: skip
+    "spark.master",
+    "spark.submit.deployMode",
+    "spark.task.maxFailures",
+    "spark.speculation",
+    "spark.stage.maxConsecutiveAttempts",
+    "spark.python.daemon.module",
+    "spark.python.worker.reuse",
+    "spark.sql.adaptive.enabled",
+    "spark.driver.memory",
+)
 """Properties of Spark that users may not set: the runtime depends on them, or has settings of its own for them."""
 
 

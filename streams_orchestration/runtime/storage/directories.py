@@ -41,9 +41,15 @@ class Directories:
 
 
 def directories_of(
-    home: Home, application: str, pe: int, base: str = "", *, compression: str = "none",
-    here: frozenset[str] = frozenset(), log_size: int = LOG_BYTES,
-) -> Directories:  # fmt: skip
+    home: Home,
+    application: str,
+    pe: int,
+    base: str = "",
+    *,
+    compression: str = "none",
+    here: frozenset[str] = frozenset(),
+    log_size: int = LOG_BYTES,
+) -> Directories:
     """Return the directories of one PE, with the settings of the files in them.
 
     Args:

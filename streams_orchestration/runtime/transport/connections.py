@@ -320,13 +320,22 @@ def imported_streams(connection: Connection, program: PeProgram) -> tuple[InputS
     )
     return tuple(
         InputStream(
-            row.key, row.exporter_pe, numbers[row.operator], row.port, foreign=True, uncommitted=row.uncommitted,
-            exporter=row.exporter, source=row.stream, first=row.first, last=row.last, filter=row.filter,
+            row.key,
+            row.exporter_pe,
+            numbers[row.operator],
+            row.port,
+            foreign=True,
+            uncommitted=row.uncommitted,
+            exporter=row.exporter,
+            source=row.stream,
+            first=row.first,
+            last=row.last,
+            filter=row.filter,
             event_time=row.event_time,
         )
         for row in rows
         if row.operator in numbers
-    )  # fmt: skip
+    )
 
 
 def _matches(wanted: ImportRow, export: ExportRow) -> bool:

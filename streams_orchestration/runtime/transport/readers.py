@@ -111,15 +111,27 @@ def importing_pes(connection: Connection, exporter: str, now: float) -> dict[str
     by_stream: dict[str, list[ImportingPe]] = defaultdict(list)
     rows = connection.execute(
         select(
-            c.c.application, c.c.stream, c.c.key, c.c.first, c.c.last, c.c.waits, c.c.uncommitted, p.c.id, p.c.state,
-            p.c.position, tables.SHOWN_EPOCH.label("cut"), a.c.wanted, h.c.heartbeat_at, h.c.launched_at,
+            c.c.application,
+            c.c.stream,
+            c.c.key,
+            c.c.first,
+            c.c.last,
+            c.c.waits,
+            c.c.uncommitted,
+            p.c.id,
+            p.c.state,
+            p.c.position,
+            tables.SHOWN_EPOCH.label("cut"),
+            a.c.wanted,
+            h.c.heartbeat_at,
+            h.c.launched_at,
         )
         .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
         .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
         .join(a, a.c.name == c.c.application)
         .join(h, (h.c.application == p.c.application) & (h.c.id == p.c.host))
         .where(c.c.exporter == exporter, c.c.problem.is_(None))
-    )  # fmt: skip
+    )
     for row in rows:
         heard = heard_at(row.launched_at, row.heartbeat_at)
         first: int = row.first

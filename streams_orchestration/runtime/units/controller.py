@@ -136,8 +136,16 @@ def advance_unit(
         log_event(connection, unit, record, "reset began", now, generation=generation, cause=record.cause)
     if before.state == "RESETTING" and record.resets != before.resets:
         outage["done"] = now
-        log_event(connection, unit, record, "reset done", now, generation=generation,
-                  seconds=record.resets.seconds[-1], cause=record.cause)  # fmt: skip
+        log_event(
+            connection,
+            unit,
+            record,
+            "reset done",
+            now,
+            generation=generation,
+            seconds=record.resets.seconds[-1],
+            cause=record.cause,
+        )
     if any(isinstance(action, ResetFailed) for action in actions):
         log_event(connection, unit, record, "attempts used up", now, generation=generation, cause=record.cause)
     if resets:

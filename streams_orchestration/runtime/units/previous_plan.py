@@ -164,9 +164,13 @@ def _pe_values(row: Row, epoch: int, batch: int, written: Mapping[str, int]) -> 
     streams = json.loads(row["program"])["consumers"]
     outputs = position["outputs"] | {stream: written[stream] for stream in streams if stream in written}
     return {
-        **columns_at_commit(final=row["final"]), "failures": None, "running": 0, "batch": batch, "epoch": epoch + 1,
+        **columns_at_commit(final=row["final"]),
+        "failures": None,
+        "running": 0,
+        "batch": batch,
+        "epoch": epoch + 1,
         "position": position | {"outputs": outputs},
-    }  # fmt: skip
+    }
 
 
 def _restore_sinks(connection: Connection, application: str, pes: Collection[int], before: PreviousPlan) -> None:

@@ -180,9 +180,17 @@ def _pe_status(pe: PeRow, generation: int, host: HostStatus, now: float) -> PeSt
 
 def _unit_status(unit: UnitRow, pes: Sequence[PeStatus], events: Sequence[UnitEvent]) -> UnitStatus:
     return UnitStatus(
-        unit.name, unit.region, unit.state, unit.generation, unit.completed_epoch,
-        min(pe.epoch for pe in pes), unit.attempts, unit.max_attempts,
-        tuple(pe.id for pe in pes), unit.completed_at, unit.period,
+        unit.name,
+        unit.region,
+        unit.state,
+        unit.generation,
+        unit.completed_epoch,
+        min(pe.epoch for pe in pes),
+        unit.attempts,
+        unit.max_attempts,
+        tuple(pe.id for pe in pes),
+        unit.completed_at,
+        unit.period,
         current_epoch=unit.current_epoch,
         drain_timeout=unit.drain_timeout,
         reset_timeout=unit.reset_timeout,
@@ -203,7 +211,7 @@ def _unit_status(unit: UnitRow, pes: Sequence[PeStatus], events: Sequence[UnitEv
         tries=unit.tries,
         restart_pause=unit.restart_pause,
         shown_epoch=unit.shown_epoch,
-    )  # fmt: skip
+    )
 
 
 def _disk_error(home: Home) -> str | None:

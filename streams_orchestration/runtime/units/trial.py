@@ -76,10 +76,17 @@ def open_trial(
     connection.execute(delete(_t).where(_t.c.application == application))
     connection.execute(
         insert(_t).values(
-            application=application, plan=row.plan, fingerprint=row.fingerprint, state="OPEN", within=within,
-            until=clock.now() + within, before=before.dump(), files=before.files, earlier=before.compilation,
+            application=application,
+            plan=row.plan,
+            fingerprint=row.fingerprint,
+            state="OPEN",
+            within=within,
+            until=clock.now() + within,
+            before=before.dump(),
+            files=before.files,
+            earlier=before.compilation,
         )
-    )  # fmt: skip
+    )
     if units:
         return []
     trial = read_trial(connection, application)

@@ -87,9 +87,16 @@ def columns_of(record: RegionRecord) -> dict[str, Any]:
 
 
 def log_event(
-    connection: Connection, unit: UnitRow, record: RegionRecord, kind: EventKind, at: float,
-    *, generation: int, seconds: float | None = None, cause: str | None = None,
-) -> None:  # fmt: skip
+    connection: Connection,
+    unit: UnitRow,
+    record: RegionRecord,
+    kind: EventKind,
+    at: float,
+    *,
+    generation: int,
+    seconds: float | None = None,
+    cause: str | None = None,
+) -> None:
     """Insert an event, and delete all but the last `KEPT_EVENTS` of the unit.
 
     Args:
@@ -105,10 +112,17 @@ def log_event(
     this = {"of": unit.application, "by": unit.name}
     number = (connection.scalar(_LAST_EVENT, this) or 0) + 1
     values = {
-        "application": unit.application, "unit": unit.name, "number": number, "at": at, "kind": kind,
-        "generation": generation, "epoch": record.completed, "attempts": record.attempts, "seconds": seconds,
+        "application": unit.application,
+        "unit": unit.name,
+        "number": number,
+        "at": at,
+        "kind": kind,
+        "generation": generation,
+        "epoch": record.completed,
+        "attempts": record.attempts,
+        "seconds": seconds,
         "cause": cause,
-    }  # fmt: skip
+    }
     connection.execute(_LOG, values)
     if number > KEPT_EVENTS:
         connection.execute(_FORGET, this | {"oldest": number - KEPT_EVENTS})

@@ -132,9 +132,14 @@ def _running_means(element: pa.DataType) -> ValueFunction:
         return {"count": count, "means": [a + (b - a) * share for a, b in pairs]}
 
     return ValueFunction(
-        ANY, _means, first_type, step, merge, lambda state, _: None if state is None else state["means"],
+        ANY,
+        _means,
+        first_type,
+        step,
+        merge,
+        lambda state, _: None if state is None else state["means"],
         by_arrival=True,
-    )  # fmt: skip
+    )
 
 
 def wrapped(value: int, kind: pa.DataType) -> int:

@@ -86,9 +86,15 @@ def _tally(finish: Callable[[dict[Any, int]], Any], result: Any, single: Callabl
         return tally
 
     return ValueFunction(
-        ANY, _tallies, result, step, merge, lambda state, _: finish(tally_of(state).counts),
-        by_arrival=True, by_key=True,
-    )  # fmt: skip
+        ANY,
+        _tallies,
+        result,
+        step,
+        merge,
+        lambda state, _: finish(tally_of(state).counts),
+        by_arrival=True,
+        by_key=True,
+    )
 
 
 def _tallies(types: Sequence[pa.DataType]) -> pa.DataType:
@@ -157,9 +163,14 @@ def _collected_by(*, largest: bool) -> ValueFunction:
         return new if state is None else merge(state, new)
 
     return ValueFunction(
-        (ANY[0], is_ordered), kind, listed, step, merge,
-        lambda state, _: [] if state is None else state["values"], by_arrival=True,
-    )  # fmt: skip
+        (ANY[0], is_ordered),
+        kind,
+        listed,
+        step,
+        merge,
+        lambda state, _: [] if state is None else state["values"],
+        by_arrival=True,
+    )
 
 
 def _first_extreme(*, largest: bool) -> ValueFunction:
@@ -177,16 +188,27 @@ def _first_extreme(*, largest: bool) -> ValueFunction:
 
 
 JOINED = ValueFunction(
-    (is_text,), listed, first_type, _collected, lambda one, other: [*one, *other],
-    lambda state, _: None if state is None else "".join(state), by_arrival=True,
-)  # fmt: skip
+    (is_text,),
+    listed,
+    first_type,
+    _collected,
+    lambda one, other: [*one, *other],
+    lambda state, _: None if state is None else "".join(state),
+    by_arrival=True,
+)
 """The function `Sum` over texts, which joins them in the order of arrival."""
 
 FURTHER_FUNCTIONS: dict[str, ValueFunction] = {
     "Any": VALUE_FUNCTIONS["Last"],
     "Collect": ValueFunction(
-        ANY, listed, listed, _collected, lambda one, other: [*one, *other],
-        lambda state, _: [] if state is None else state, takes_null=True, by_arrival=True,
+        ANY,
+        listed,
+        listed,
+        _collected,
+        lambda one, other: [*one, *other],
+        lambda state, _: [] if state is None else state,
+        takes_null=True,
+        by_arrival=True,
     ),
     "CollectDistinct": _tally(list, listed),
     "CountByDistinct": _tally(_values, _bigints),
@@ -196,7 +218,7 @@ FURTHER_FUNCTIONS: dict[str, ValueFunction] = {
     "CollectArgMax": _collected_by(largest=True),
     "SampleStdDev": VALUE_FUNCTIONS["StdDev"],
     "PopulationStdDev": VALUE_FUNCTIONS["StdDevPop"],
-}  # fmt: skip
+}
 """The functions over values that only IBM Streams has."""
 _APART = {
     "CollectDistinct": _tally(list, listed, another),
@@ -342,8 +364,7 @@ def _deviation(kind: pa.DataType, *, sample: bool) -> ValueFunction:
     def finish(state: Any, _kind: pa.DataType) -> Any:
         if state is None:
             return None
-        parts = state[0] - sample
-        share = state[2] / parts if parts else 0.0
+        share = state[2] / (state[0] - sample) if state[0] != sample else 0.0
         return math.sqrt(share) if share >= 0 else math.nan
 
     return ValueFunction(NUMBER, _doubles, first_type, step, VALUE_FUNCTIONS["StdDev"].merge, finish)

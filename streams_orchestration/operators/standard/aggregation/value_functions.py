@@ -133,9 +133,14 @@ def count_distinct(single: Callable[[Any], Any] = same) -> ValueFunction:
         return known
 
     return ValueFunction(
-        ANY, listed, _bigint, step, lambda one, other: frozen_all(one) | frozen_all(other),
-        lambda state, _: 0 if state is None else len(state), by_key=True,
-    )  # fmt: skip
+        ANY,
+        listed,
+        _bigint,
+        step,
+        lambda one, other: frozen_all(one) | frozen_all(other),
+        lambda state, _: 0 if state is None else len(state),
+        by_key=True,
+    )
 
 
 def _moments(state: Any, row: Sequence[Any]) -> Any:

@@ -302,10 +302,13 @@ class WindowGroups:
 
     def _shape(self) -> WindowShape:
         return WindowShape(
-            tuple(self.partition.names), tuple(self.keys.names), self.window.tumbling,
-            marked=self.window.eviction.closes_all, given_up=self.eviction is not None,
+            tuple(self.partition.names),
+            tuple(self.keys.names),
+            self.window.tumbling,
+            marked=self.window.eviction.closes_all,
+            given_up=self.eviction is not None,
             merges={name: measure.merge for name, measure in self.measures.items()},
-        )  # fmt: skip
+        )
 
 
 def _submit_windows(operator: Operator, result: TupleBatch, sizes: np.ndarray) -> None:

@@ -184,8 +184,7 @@ class FileSource(SourceOperator):
 
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:
         if self.several is None:
-            files = self._files()
-            self.several = [str(file) for file in files] != [str(self.path)]
+            self.several = [str(file) for file in self._files()] != [str(self.path)]
         self._go_to(offset)
         drives = self.context.region is not None and self.context.region.trigger
         begin = self.row
@@ -224,7 +223,7 @@ class FileSource(SourceOperator):
         if offset.get("ended") and known is not None and not self._grown(path, known, offset["row"]):
             self.path, self.row, self.mark, self.identity, self.ended = path, offset["row"], mark, known, True
             return
-        self._open(path, mark, check=bool(self.several or self.remote), known=known, offset=offset)
+        self._open(path, mark, check=bool(self.several or self.remote), offset=offset)
         self._advance(offset["row"] - mark.row, submit=False)
         if self.row != offset["row"]:
             message = f"{path}: {self.row} rows, but {offset['row']} were read before; was the file cut?"
@@ -304,25 +303,28 @@ class FileSource(SourceOperator):
         return next((file for file in later if last is None or str(file) <= last), None)
 
     def _open(
-        self, path: File, mark: Mark, *, check: bool, known: FileIdentity | None = None, offset: Offset | None = None,
+        self,
+        path: File,
+        mark: Mark,
+        *,
+        check: bool,
+        offset: Offset | None = None,
         part: int | None = None,
-    ) -> None:  # fmt: skip
-        """Open a file at the start of a piece instead of the open one. Raise DataError if it is lost or has changed.
+    ) -> None:
+        """Open a file at the start of a piece. Raise DataError if it is lost or has changed, StorageError as `identity_of`.
 
         Args:
             path: the file.
             mark: the start of the piece.
             check: check the file's columns.
-            known: the identity that the file had when its rows were read.
-            offset: the offset of those rows.
+            offset: the offset of the rows that were read before; None without any.
             part: the number of bytes to read; None reads up to the last complete line.
-
-        Raises StorageError if a file in an object store cannot be examined.
         """
         format = self.parameters.format
         try:
             now = identity_of(path, format)
-            if known is not None and offset is not None and offset["row"]:
+            if offset is not None and offset["row"] and "identity" in offset:
+                known = stored_identity(offset["identity"])
                 check_same(path, format, known, now, offset["row"], ended="ended" in offset)
             self.size, self.part = now.size, None
             if can_grow(path, format) and self.parameters.grows:

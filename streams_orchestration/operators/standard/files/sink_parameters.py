@@ -189,9 +189,16 @@ class FileSinkParameters(CsvParameters):
     def writing(self) -> LineWriting:
         """Return the settings by which tuples are written as lines."""
         return LineWriting(
-            self.format, self.separator, self.quote_strings, self.encoding, self.eol_marker or "\n", self.compression,
-            delays=self.has_delay_field, types=self.types, marks=self.write_punctuations,
-        )  # fmt: skip
+            self.format,
+            self.separator,
+            self.quote_strings,
+            self.encoding,
+            self.eol_marker or "\n",
+            self.compression,
+            delays=self.has_delay_field,
+            types=self.types,
+            marks=self.write_punctuations,
+        )
 
     def _check_closing(self) -> None:
         settings = {"bytesPerFile": self.bytes_per_file, "timePerFile": self.time_per_file}

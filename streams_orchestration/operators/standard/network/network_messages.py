@@ -176,9 +176,15 @@ class NetworkSource(JournalSource):
 
     def _lines(self, values: Sequence[bytes]) -> Decoded:
         rows = rows_of_lines(
-            "", [(value, len(value)) for value in values], self.parameters.format, self.decoded, self.options,
-            FilePosition(line=1), self.read_row, permissive=True,
-        )  # fmt: skip
+            "",
+            [(value, len(value)) for value in values],
+            self.parameters.format,
+            self.decoded,
+            self.options,
+            FilePosition(line=1),
+            self.read_row,
+            permissive=True,
+        )
         bad = [Bad(row.line - 1, reason_of_column(row.column, row.reason)) for row in rows.malformed]
         return Decoded(rows.batch, tuple(bad))
 

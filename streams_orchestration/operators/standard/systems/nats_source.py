@@ -88,10 +88,15 @@ class NATSSource(JournalSource):
             heard.append(error)
 
         options: dict[str, Any] = {
-            "user": settings.secret("user"), "password": settings.secret("password"), "token": settings.secret("token"),
-            "allow_reconnect": False, "connect_timeout": CONNECT_SECONDS, "max_reconnect_attempts": 1,
-            "reconnect_time_wait": 0.1, "error_cb": hear,
-        }  # fmt: skip
+            "user": settings.secret("user"),
+            "password": settings.secret("password"),
+            "token": settings.secret("token"),
+            "allow_reconnect": False,
+            "connect_timeout": CONNECT_SECONDS,
+            "max_reconnect_attempts": 1,
+            "reconnect_time_wait": 0.1,
+            "error_cb": hear,
+        }
         client: Any = None
         try:
             connecting = nats.connect(

@@ -31,9 +31,15 @@ ROWS = 100_000
 FEW_ROWS, FEW_BYTES = 2_000, 262_144
 """The most rows and bytes that the source itself reads, which takes less time than a task in a Python worker."""
 _PLAIN = (
-    pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_string,
-    pa.types.is_binary, pa.types.is_date, pa.types.is_timestamp,
-)  # fmt: skip
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_string,
+    pa.types.is_binary,
+    pa.types.is_date,
+    pa.types.is_timestamp,
+)
 
 
 def is_small(planned: PortBatch, attributes: str) -> bool:

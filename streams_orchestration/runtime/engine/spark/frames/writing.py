@@ -76,9 +76,15 @@ class FrameWriter:
         assert context is not None
         segments = tuple(outbox.segments())
         result = TaskResult(
-            WRITTEN, context.partitionId(), 0, rows, 0, time.monotonic() - began, segments=segments,
+            WRITTEN,
+            context.partitionId(),
+            0,
+            rows,
+            0,
+            time.monotonic() - began,
+            segments=segments,
             metrics=meter.counts({}, {}, {}),
-        )  # fmt: skip
+        )
         number = self.scratch.planned
         if number is not None:
             give_answer(self.scratch.answers, number, result)
