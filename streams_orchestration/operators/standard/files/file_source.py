@@ -311,7 +311,7 @@ class FileSource(SourceOperator):
         offset: Offset | None = None,
         part: int | None = None,
     ) -> None:
-        """Open a file at the start of a piece. Raise DataError if it is lost or has changed, StorageError as `identity_of`.
+        """Open a file at the start of a piece. Raise DataError if it is lost or changed; see `identity_of` for others.
 
         Args:
             path: the file.
