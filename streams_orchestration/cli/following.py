@@ -1,12 +1,13 @@
-"""The loop that follows an application until it ends, and resets failed units unless another process does."""
+"""The loop that follows an application in the foreground until it ends, and resets failed units unless others do."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
 
-from streams_orchestration.cli.interrupts import BackgroundCall
+from streams_orchestration.cli.bringing_up import Start, jobs_of
+from streams_orchestration.cli.display import Display
+from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
 from streams_orchestration.runtime import api
 
 POLL_SECONDS = 0.5
@@ -28,28 +29,83 @@ class ResetsExhaustedError(api.StreamsRuntimeError):
         )
 
 
-@dataclass(slots=True)
-class Follower:
-    """The loop that watches one application; all its effects go through the functions in its fields."""
+class Foreground:
+    """One application in the foreground: calls of the runtime act on it at once, and jobs of Dagster record them later.
 
-    advance_and_read: Callable[[], api.ApplicationStatus]
-    """Records the changes of the application's units, and returns its status."""
-    show: Callable[[api.ApplicationStatus, float], None]
-    reset: Callable[[api.UnitFailure], BackgroundCall[None]]
-    """Begins a reset; the call ends when other processes can see that the reset is under way."""
-    record: Callable[[api.UnitFailure], BackgroundCall[None]]
-    """Begins to record a finished reset; it is called for one reset at a time."""
-    say: Callable[[str], None]
-    clock: Callable[[], float]
-    pause: Callable[[float], bool]
-    """Waits this many seconds; returns True as soon as the user wants to stop."""
-    _known: dict[str, api.KnownFailure] = field(default_factory=dict)
-    _reasons: dict[str, str] = field(default_factory=dict)
-    """Unit -> cause of its last failure, so that a repeated cause is not printed again."""
-    _beginning: list[tuple[str, BackgroundCall[None]]] = field(default_factory=list)
-    _begun: dict[str, api.UnitFailure] = field(default_factory=dict)
-    """Unit -> the failure that its newest reset answers, until that reset is recorded."""
-    _recording: tuple[str, BackgroundCall[None]] | None = None
+    Every call blocks until it is done, except that a reset and its record run on threads of their own.
+    """
+
+    def __init__(self, home: api.Home, name: str, start: Start | None = None) -> None:
+        self._home = home
+        self._name = name
+        self._start = start
+        self._catalog = api.Catalog(home)
+        self._seen = 0
+        """The mark of the catalog's changes at the last call of `ended`."""
+
+    def cancel(self) -> None:
+        """Stop the application, and wait until it has stopped."""
+        jobs_of(self._home, self._name).cancel()
+
+    def begin_reset(self, failure: api.UnitFailure) -> BackgroundCall[object]:
+        """Begin the reset of a failed unit, unless another process has done so.
+
+        The call ends when other processes can see that the reset is under way. Its errors are as of `reset_unit` in
+        `runtime.deployment.reset`.
+        """
+        return BackgroundCall(lambda: api.reset_failed_unit(self._home, failure))
+
+    def begin_recording(self, failure: api.UnitFailure) -> BackgroundCall[object]:
+        """Begin to record in Dagster that the failed unit works again, unless a run has recorded it already.
+
+        The reset job runs in this process, and waits until the PEs of the unit work. For the errors of the call see
+        `Jobs.record_reset`.
+        """
+        return BackgroundCall(lambda: jobs_of(self._home, self._name).record_reset(failure))
+
+    def deployed(self) -> bool:
+        """Return True once the start has brought the application up."""
+        return self._start is not None and self._start.launched
+
+    def advance_and_read(self) -> api.ApplicationStatus:
+        """Record the changes of the application's units, and return its status.
+
+        Raises:
+            NotDeployedError: the application is not deployed.
+            StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
+        """
+        return api.advance_and_read_status(self._catalog, self._name)
+
+    def ended(self) -> bool:
+        """Return True if the application is complete or stopped.
+
+        The catalog is read only if it has changed since the last call. The result is False if it has not changed, or
+        cannot be read.
+        """
+        mark = self._catalog.changes.mark()
+        if mark == self._seen:
+            return False
+        self._seen = mark
+        with suppress(api.CatalogUnavailableError):
+            return api.has_application_ended(self._catalog, self._name)
+        return False
+
+
+class Follower:
+    """The loop that watches one application in the foreground."""
+
+    def __init__(self, application: Foreground, display: Display, interrupts: Interrupts) -> None:
+        self._application = application
+        self._display = display
+        self._interrupts = interrupts
+        self._known: dict[str, api.KnownFailure] = {}
+        self._reasons: dict[str, str] = {}
+        """Unit -> cause of its last failure, so that a repeated cause is not printed again."""
+        self._beginning: list[tuple[str, BackgroundCall[object]]] = []
+        self._begun: dict[str, api.UnitFailure] = {}
+        """Unit -> the failure that its newest reset answers, until that reset is recorded."""
+        self._recording: tuple[str, BackgroundCall[object]] | None = None
+        """The unit whose reset is being recorded, one at a time."""
 
     def follow(self) -> api.ApplicationStatus:
         """Show the application and reset its failed units until it is complete or stopped, or the user wants to stop.
@@ -62,7 +118,7 @@ class Follower:
         """
         while True:
             status, decisions = api.supervise(
-                self._look, self._known, self._begin_reset, patience=api.SENSOR_GRACE_SECONDS, now=self.clock
+                self._look, self._known, self._begin_reset, patience=api.SENSOR_GRACE_SECONDS, now=api.now
             )
             self._known = decisions.known
             if status.state == "COMPLETED" or status.taken_at is not None:
@@ -70,7 +126,7 @@ class Follower:
             if status.state in api.ENDED:
                 return status
             self._report(decisions)
-            if self.pause(POLL_SECONDS):
+            if self._pause(POLL_SECONDS):
                 return status
 
     def _look(self) -> api.ApplicationStatus:
@@ -80,7 +136,7 @@ class Follower:
             CatalogUnavailableError: the catalog stays unavailable for too long, or until the user wants to stop.
         """
         status = self._advance()
-        self.show(status, self.clock())
+        self._display.show(status, api.now())
         self._collect(status)
         return status
 
@@ -95,19 +151,23 @@ class Follower:
         lost: float | None = None
         while True:
             try:
-                status = self.advance_and_read()
+                status = self._application.advance_and_read()
             except api.CatalogUnavailableError as error:
                 if lost is None:
-                    lost = self.clock()
-                    self.say(f"{error} Waiting for the catalog; the application keeps running.")
-                if self.clock() - lost > api.OUTAGE_TIMEOUT_SECONDS or self.pause(POLL_SECONDS):
+                    lost = api.now()
+                    self._display.say(f"{error} Waiting for the catalog; the application keeps running.")
+                if api.now() - lost > api.OUTAGE_TIMEOUT_SECONDS or self._pause(POLL_SECONDS):
                     raise
             else:
                 if lost is None:
                     return status
-                self.say("The catalog can be used again.")
+                self._display.say("The catalog can be used again.")
                 lost = None
-                self.pause(api.SETTLE_SECONDS)
+                self._pause(api.SETTLE_SECONDS)
+
+    def _pause(self, seconds: float) -> bool:
+        """Wait this many seconds, at most until the application ends; return True as soon as the user wants to stop."""
+        return self._interrupts.pause(seconds, self._application.ended)
 
     def _report(self, decisions: api.ResetDecisions) -> None:
         """Report new failures.
@@ -117,20 +177,20 @@ class Follower:
         """
         for failure in decisions.exhausted:
             raise ResetsExhaustedError(failure)
-        now = self.clock()
+        now = api.now()
         for failure in decisions.met:
             known = self._reasons.get(failure.unit) == failure.cause.reason
             waits = f". It is reset in {failure.due_at - now:.0f} s" if failure.due_at - now >= SAID_SECONDS else ""
             what = " as before" if known else f": {failure.explanation}"
-            self.say(f"{failure.unit} failed{what}{waits}")
+            self._display.say(f"{failure.unit} failed{what}{waits}")
             self._reasons[failure.unit] = failure.cause.reason
 
     def _begin_reset(self, failure: api.UnitFailure) -> None:
         """Begin the reset that a failure needs, and say so."""
         attempt = f"attempt {failure.status.attempts + 1}"
         attempt += "" if failure.cause.outside else f" of {failure.status.max_attempts}"
-        self.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}) ...")
-        self._beginning.append((failure.unit, self.reset(failure)))
+        self._display.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}) ...")
+        self._beginning.append((failure.unit, self._application.begin_reset(failure)))
         self._begun[failure.unit] = failure
 
     def _collect(self, status: api.ApplicationStatus) -> None:
@@ -142,21 +202,21 @@ class Follower:
         if self._recording is not None and self._recording[1].wait(0.0):
             unit, task = self._recording
             self._recording = None
-            if not any(each.exhausted and each.unit == unit for each in api.find_failures(status, self.clock())):
+            if not any(each.exhausted and each.unit == unit for each in api.find_failures(status, api.now())):
                 self._result(task, f"Dagster does not show the reset of {unit}")  # else the unit's failure is reported
         done = self._done(status)
         if done and self._recording is None:
-            self._recording = done[0], self.record(self._begun.pop(done[0]))
+            self._recording = done[0], self._application.begin_recording(self._begun.pop(done[0]))
 
     def _done(self, status: api.ApplicationStatus) -> list[str]:
         """Return the units whose reset is finished and not recorded yet."""
         return [unit.name for unit in status.units if unit.name in self._begun and _works(unit, self._begun[unit.name])]
 
-    def _result(self, task: BackgroundCall[None], otherwise: str) -> None:
+    def _result(self, task: BackgroundCall[object], otherwise: str) -> None:
         try:
             task.result()
         except api.StreamsRuntimeError as error:
-            self.say(f"{otherwise}: {error}")
+            self._display.say(f"{otherwise}: {error}")
 
     def _record_all(self, status: api.ApplicationStatus) -> None:
         until = time.monotonic() + FINISH_SECONDS
@@ -166,7 +226,7 @@ class Follower:
         late = [] if self._recording is None else [self._recording[0]]
         late += self._done(status)
         if late:
-            self.say(
+            self._display.say(
                 f"Dagster does not show the reset of {', '.join(late)}: recording took more than {FINISH_SECONDS:g} s"
             )
 

@@ -9,83 +9,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from streams_orchestration.cli.bringing_up import Start, jobs_of
+from streams_orchestration.cli.bringing_up import Start
 from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.failures import INTERRUPTED
-from streams_orchestration.cli.following import POLL_SECONDS, Follower, ResetsExhaustedError
+from streams_orchestration.cli.following import POLL_SECONDS, Follower, Foreground, ResetsExhaustedError
 from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
 from streams_orchestration.cli.output import write
 from streams_orchestration.cli.terminal import messages
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.runtime import api
-
-
-class Foreground:
-    """One application in the foreground: calls of the runtime act on it at once, and jobs of Dagster record them later.
-
-    Every call blocks until it is done, except that a reset is only begun.
-    """
-
-    def __init__(self, home: api.Home, name: str, start: Start | None = None) -> None:
-        self._home = home
-        self._name = name
-        self._start = start
-        self._catalog = api.Catalog(home)
-        self._seen = 0
-        """The mark of the catalog's changes at the last call of `ended`."""
-
-    def cancel(self) -> None:
-        """Stop the application."""
-        jobs_of(self._home, self._name).cancel()
-
-    def settle(self) -> None:
-        """Wait until the hosts of an application that has stopped by itself have ended; see `cancel_application`.
-
-        A host that does not end in time is killed.
-        """
-        api.cancel_application(self._catalog, self._name)
-
-    def begin_reset(self, failure: api.UnitFailure) -> None:
-        """Begin the reset of a failed unit, unless another process has done so. Resets run in parallel.
-
-        Errors are as of `reset_unit` in `runtime.deployment.reset`.
-        """
-        api.reset_failed_unit(self._home, failure)
-
-    def record_reset(self, failure: api.UnitFailure) -> None:
-        """Record in Dagster that the failed unit works again, unless a run has recorded it already.
-
-        The reset job runs in this process, and waits until the PEs of the unit work. For errors see
-        `Jobs.record_reset`.
-        """
-        jobs_of(self._home, self._name).record_reset(failure)
-
-    def deployed(self) -> bool:
-        """Return True once the start has brought the application up."""
-        return self._start is not None and self._start.launched
-
-    def advance_and_read(self) -> api.ApplicationStatus:
-        """Record the changes of the application's units, and return its status.
-
-        Raises:
-            NotDeployedError: the application is not deployed.
-            StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
-        """
-        return api.advance_and_read_status(self._catalog, self._name)
-
-    def ended(self) -> bool:
-        """Return True if the application is complete or stopped.
-
-        The catalog is read only if it has changed since the last call. The result is False if it has not changed, or
-        cannot be read.
-        """
-        mark = self._catalog.changes.mark()
-        if mark == self._seen:
-            return False
-        self._seen = mark
-        with suppress(api.CatalogUnavailableError):
-            return api.has_application_ended(self._catalog, self._name)
-        return False
 
 
 def run_application(
@@ -123,7 +55,7 @@ def run_application(
         with interrupts, display:
             after = run_in_foreground(launch_and_wait, application, display, interrupts)
             if after.taken_at is not None:
-                application.settle()
+                api.cancel_application(api.Catalog(home), name)  # waits until its hosts have ended
                 after = application.advance_and_read()
             if problem := start.recorded():
                 display.say(problem)
@@ -170,17 +102,8 @@ def run_in_foreground(
             _stop(application, display, interrupts)
             raise
         display.say(str(error))  # it is followed like a later failure: a reset or a new machine may mend it
-    follower = Follower(
-        advance_and_read=application.advance_and_read,
-        show=display.show,
-        reset=lambda failure: BackgroundCall(lambda: application.begin_reset(failure)),
-        record=lambda failure: BackgroundCall(lambda: application.record_reset(failure)),
-        say=display.say,
-        clock=api.now,
-        pause=lambda seconds: interrupts.pause(seconds, application.ended),
-    )
     try:
-        status = follower.follow()
+        status = Follower(application, display, interrupts).follow()
     except ResetsExhaustedError:
         _stop(application, display, interrupts)  # its hosts hold the code that failed: the next run needs new processes
         raise

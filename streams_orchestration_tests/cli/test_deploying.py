@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from streams_orchestration.cli import deploying, jobs, main, redeploying
-from streams_orchestration.cli.foreground import Foreground
+from streams_orchestration.cli.following import Foreground
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 import time
-from dataclasses import replace
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ from sqlalchemy import update
 from streams_orchestration.cli import following, foreground
 from streams_orchestration.cli.bringing_up import Start
 from streams_orchestration.cli.display import Display
-from streams_orchestration.cli.following import ResetsExhaustedError
-from streams_orchestration.cli.foreground import Foreground, run_in_foreground
-from streams_orchestration.cli.interrupts import Interrupts
+from streams_orchestration.cli.following import Foreground, ResetsExhaustedError
+from streams_orchestration.cli.foreground import run_in_foreground
+from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
 from streams_orchestration.cli.terminal import SafeConsole
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
@@ -28,10 +28,10 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.requests import ContinueFromState
 from streams_orchestration.runtime.errors.errors import HostLaunchError
-from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
+from streams_orchestration_tests.cli.fake_foreground import FakeForeground
 from streams_orchestration_tests.cli.made_up import pe, status, unit
 from streams_orchestration_tests.runtime.locked import deploy
 
@@ -44,39 +44,6 @@ graph:
   - {name: Numbers, operator: Beacon, outputs: [{stream: Numbers, schema: Number}], parameters: {iterations: 1}}
   - {name: Kept, operator: FileSink, inputs: [Numbers], parameters: {file: kept, format: csv}}
 """
-
-
-class FakeJobs(Foreground):
-    """An application that is complete after some looks at it."""
-
-    def __init__(self, looks: int = 2) -> None:
-        self.calls: list[str] = []
-        self.looks = looks
-        self.now = status()
-
-    def deploy(self) -> None:
-        self.calls.append("deploy")
-
-    def cancel(self) -> None:
-        self.calls.append("cancel")
-        self.now = replace(self.now, state="STOPPED")
-
-    def begin_reset(self, failure: UnitFailure) -> None:
-        self.calls.append(f"reset {failure.unit}")
-
-    def record_reset(self, failure: UnitFailure) -> None:
-        self.calls.append(f"record {failure.unit}")
-
-    def ended(self) -> bool:
-        return self.looks <= 1
-
-    def deployed(self) -> bool:
-        return True
-
-    def advance_and_read(self) -> ApplicationStatus:
-        self.looks -= 1
-        alive = tuple(replace(each, heartbeat_at=api.now()) for each in self.now.hosts)
-        return replace(self.now, hosts=alive, state="COMPLETED" if self.looks <= 0 else self.now.state)
 
 
 @pytest.fixture
@@ -103,18 +70,22 @@ def copy(tmp_path: Path) -> PlannedCompilation:
     return compile_spec(spec)
 
 
+def deploying(application: FakeForeground) -> Callable[[], None]:
+    return lambda: application.calls.append("deploy")
+
+
 def test_a_run_in_the_foreground_goes_on_to_the_end(display: Display) -> None:
-    jobs = FakeJobs(looks=1)
+    application = FakeForeground(looks=1)
     with Interrupts(lambda: None) as interrupts:
-        assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "COMPLETED"
-    assert jobs.calls == ["deploy"]
+        assert run_in_foreground(deploying(application), application, display, interrupts).state == "COMPLETED"
+    assert application.calls == ["deploy"]
 
 
 def test_the_end_is_seen_at_once(display: Display, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "POLL_SECONDS", 3600.0)
-    jobs = FakeJobs(looks=2)
+    application = FakeForeground(looks=2)
     with Interrupts(lambda: None) as interrupts:
-        assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "COMPLETED"
+        assert run_in_foreground(deploying(application), application, display, interrupts).state == "COMPLETED"
 
 
 @pytest.mark.parametrize("values", [{"state": "COMPLETED"}, {"wanted": "STOPPED"}], ids=str)
@@ -189,25 +160,28 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
 def test_an_interrupt_stops_it_and_says_so_once() -> None:
     output = StringIO()
     display = Display(SafeConsole(file=output))
-    jobs = FakeJobs(looks=1000)
+    application = FakeForeground(looks=1000)
     with Interrupts(lambda: display.say("Stopping flights")) as interrupts:
         os.kill(os.getpid(), signal.SIGINT)
-        assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "STOPPED"
-    assert jobs.calls == ["deploy", "cancel"]
+        assert run_in_foreground(deploying(application), application, display, interrupts).state == "STOPPED"
+    assert application.calls == ["deploy", "cancel"]
     assert output.getvalue().count("Stopping") == 1
 
 
 def test_an_interrupt_does_not_wait_for_a_reset_that_hangs(display: Display, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, released = threading.Event(), threading.Event()
 
-    class Hanging(FakeJobs):
-        def begin_reset(self, failure: UnitFailure) -> None:
-            super().begin_reset(failure)
-            begun.set()
-            released.wait(TIMEOUT_SECONDS)
+    def hang() -> None:
+        released.wait(TIMEOUT_SECONDS)
 
-    jobs = Hanging(looks=10**9)
-    jobs.now = status(pes=(pe(0, state="FAILED", error="boom"),))
+    class Hanging(FakeForeground):
+        def begin_reset(self, failure: UnitFailure) -> BackgroundCall[object]:
+            super().begin_reset(failure).result()
+            begun.set()
+            return BackgroundCall(hang)
+
+    application = Hanging(looks=10**9)
+    application.now = status(pes=(pe(0, state="FAILED", error="boom"),))
 
     def interrupt() -> None:
         assert begun.wait(TIMEOUT_SECONDS)
@@ -215,25 +189,25 @@ def test_an_interrupt_does_not_wait_for_a_reset_that_hangs(display: Display, mon
 
     with Interrupts(lambda: None) as interrupts:
         threading.Thread(target=interrupt, daemon=True).start()
-        assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "STOPPED"
-    assert jobs.calls == ["deploy", "reset region-0", "cancel"]
+        assert run_in_foreground(deploying(application), application, display, interrupts).state == "STOPPED"
+    assert application.calls == ["deploy", "reset region-0", "cancel"]
     released.set()
 
 
 def test_hosts_are_judged_by_the_clock_of_the_catalog(display: Display, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "now", lambda: time.time() - 3600.0)
-    jobs = FakeJobs(looks=5)
+    application = FakeForeground(looks=5)
     with Interrupts(lambda: None) as interrupts:
-        assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "COMPLETED"
-    assert jobs.calls == ["deploy"]
+        assert run_in_foreground(deploying(application), application, display, interrupts).state == "COMPLETED"
+    assert application.calls == ["deploy"]
 
 
 def test_an_application_is_stopped_when_no_reset_is_left(display: Display) -> None:
-    jobs = FakeJobs(looks=1000)
-    jobs.now = status(pes=(pe(0, state="FAILED", error="boom"),), units=(unit(attempts=5),))
+    application = FakeForeground(looks=1000)
+    application.now = status(pes=(pe(0, state="FAILED", error="boom"),), units=(unit(attempts=5),))
     with Interrupts(lambda: None) as interrupts, pytest.raises(ResetsExhaustedError):
-        run_in_foreground(jobs.deploy, jobs, display, interrupts)
-    assert jobs.calls == ["deploy", "cancel"]
+        run_in_foreground(deploying(application), application, display, interrupts)
+    assert application.calls == ["deploy", "cancel"]
 
 
 def fail() -> None:
@@ -242,15 +216,15 @@ def fail() -> None:
 
 
 def test_a_deployment_that_fails_is_stopped_and_is_the_error(display: Display) -> None:
-    jobs = FakeJobs(looks=1000)
+    application = FakeForeground(looks=1000)
     with Interrupts(lambda: None) as interrupts, pytest.raises(HostLaunchError, match="did not come up"):
-        run_in_foreground(fail, jobs, display, interrupts)
-    assert jobs.calls == ["cancel"]
+        run_in_foreground(fail, application, display, interrupts)
+    assert application.calls == ["cancel"]
 
 
 def test_a_pe_that_fails_at_once_is_answered_like_one_that_fails_later(display: Display) -> None:
-    jobs = FakeJobs(looks=5)
-    jobs.now = status(pes=(pe(0, state="FAILED", error="boom"),))
+    application = FakeForeground(looks=5)
+    application.now = status(pes=(pe(0, state="FAILED", error="boom"),))
     with Interrupts(lambda: None) as interrupts:
-        assert run_in_foreground(fail, jobs, display, interrupts).state == "COMPLETED"
-    assert jobs.calls == ["reset region-0"]
+        assert run_in_foreground(fail, application, display, interrupts).state == "COMPLETED"
+    assert application.calls == ["reset region-0"]

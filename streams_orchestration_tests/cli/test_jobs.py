@@ -9,7 +9,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from streams_orchestration.cli import foreground, jobs
+from streams_orchestration.cli import jobs
+from streams_orchestration.cli.following import Foreground
 from streams_orchestration.cli.interrupts import BackgroundCall
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.stages import BY_NAME
@@ -80,7 +81,7 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
     record = BackgroundCall(lambda: controls.record_reset(failure("region-0")))
     try:
         assert recording.wait(TIMEOUT_SECONDS)
-        foreground.Foreground(Home(tmp_path / "home"), "demo").begin_reset(failure("region-1"))
+        Foreground(Home(tmp_path / "home"), "demo").begin_reset(failure("region-1")).result()
         assert begun == ["region-0", "region-1"]
     finally:
         over.set()

@@ -1,0 +1,47 @@
+"""An application in the foreground that only takes note of the calls, in tests of the loop that follows it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from streams_orchestration.cli.following import Foreground
+from streams_orchestration.cli.interrupts import BackgroundCall
+from streams_orchestration.runtime import api
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.failures import UnitFailure
+from streams_orchestration_tests.cli.made_up import status
+
+
+class FakeForeground(Foreground):
+    """An application that is complete after some looks at it."""
+
+    def __init__(self, looks: int = 2) -> None:
+        super().__init__(Home(Path("/nowhere")), "flights")
+        self.calls: list[str] = []
+        self.looks = looks
+        self.now = status()
+
+    def cancel(self) -> None:
+        self.calls.append("cancel")
+        self.now = replace(self.now, state="STOPPED")
+
+    def begin_reset(self, failure: UnitFailure) -> BackgroundCall[object]:
+        self.calls.append(f"reset {failure.unit}")
+        return BackgroundCall(lambda: None)
+
+    def begin_recording(self, failure: UnitFailure) -> BackgroundCall[object]:
+        self.calls.append(f"record {failure.unit}")
+        return BackgroundCall(lambda: None)
+
+    def deployed(self) -> bool:
+        return True
+
+    def ended(self) -> bool:
+        return self.looks <= 1
+
+    def advance_and_read(self) -> ApplicationStatus:
+        self.looks -= 1
+        alive = tuple(replace(each, heartbeat_at=api.now()) for each in self.now.hosts)
+        return replace(self.now, hosts=alive, state="COMPLETED" if self.looks <= 0 else self.now.state)
