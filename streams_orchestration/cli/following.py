@@ -30,9 +30,10 @@ class ResetsExhaustedError(api.StreamsRuntimeError):
 
 
 class Foreground:
-    """One application in the foreground: calls of the runtime act on it at once, and jobs of Dagster record them later.
+    """One application in the foreground.
 
-    Every call blocks until it is done, except that a reset and its record run on threads of their own.
+    The runtime resets a unit at once, and a job of Dagster records the reset later. Every other call blocks until it is
+    done.
     """
 
     def __init__(self, home: api.Home, name: str, start: Start | None = None) -> None:
@@ -44,7 +45,11 @@ class Foreground:
         """The mark of the catalog's changes at the last call of `ended`."""
 
     def cancel(self) -> None:
-        """Stop the application, and wait until it has stopped."""
+        """Stop the application by its cancel job, in this process, and wait until it has stopped.
+
+        The job both stops and records. If it came after the stop, only to record it, it would also stop what another
+        process has started meanwhile.
+        """
         jobs_of(self._home, self._name).cancel()
 
     def begin_reset(self, failure: api.UnitFailure) -> BackgroundCall[object]:
