@@ -82,8 +82,9 @@ def cancel(application: str, timeout: float) -> int:
     """
     home = api.Home.default()
     current().application = application
-    api.read_status(home, application)
-    stop_and_note_orphans(api.Catalog(home), application)
+    catalog = api.open_catalog(home, application)
+    api.require_deployed(catalog, application)
+    stop_and_note_orphans(catalog, application)
     Jobs(home, application).cancel(timeout)
     status = api.read_status(home, application)
     return answer(
@@ -104,7 +105,6 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
     """
     home = api.Home.default()
     current().application = application
-    api.read_status(home, application)
     api.await_silent_machines(home, application, note)
     status = api.read_status(home, application)
     units = (unit,) if unit else api.find_failed_units(status, api.now())

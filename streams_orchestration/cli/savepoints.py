@@ -28,7 +28,7 @@ def create(application: str, name: str | None, within: float) -> int:
     """
     home = api.Home.default()
     current().application = application
-    api.read_units(api.open_catalog(home, application), application)
+    api.require_deployed(api.open_catalog(home, application), application)
     with locked_start(home.prepare(), application, "streams savepoint create") as lock:
         note(f"Taking a savepoint of {application} ...")
         created = api.create_savepoint(home, lock, name, within=within)

@@ -162,7 +162,7 @@ if TYPE_CHECKING:
         has_application_ended,
         list_applications,
         open_catalog,
-        read_units,
+        require_deployed,
     )
     from streams_orchestration.runtime.units.reset_decisions import (
         SENSOR_GRACE_SECONDS,

@@ -57,6 +57,8 @@ def asked(java_is_installed: None, running_at_once: None, monkeypatch: pytest.Mo
 
 def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "read_status", lambda _home, _application: current)
+    monkeypatch.setattr(api, "open_catalog", lambda home, _application: api.Catalog(home))
+    monkeypatch.setattr(api, "require_deployed", lambda *_: None)
     monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
 
 

@@ -60,6 +60,8 @@ def test_a_deployment_is_one_document(command: str, spec: str, capsys: Capture):
 
 def test_a_cancelled_application_is_one_document(capsys: Capture, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(api, "read_status", lambda _home, _name: status(state="STOPPED"))
+    monkeypatch.setattr(api, "open_catalog", lambda home, _name: api.Catalog(home))
+    monkeypatch.setattr(api, "require_deployed", lambda *_: None)
     written = document(capsys, "cancel", "flights")
     assert (written["application"], written["state"]) == ("flights", "STOPPED")
 

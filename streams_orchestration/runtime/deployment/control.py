@@ -24,7 +24,7 @@ from streams_orchestration.runtime.sinks.completing import remove_empty
 from streams_orchestration.runtime.units.controller import advance_unit, mark_taken_up
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.health import read_health
-from streams_orchestration.runtime.units.reading import application_row, read_units
+from streams_orchestration.runtime.units.reading import application_row, read_units, require_deployed
 from streams_orchestration.runtime.units.region_machine import WORKING
 from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration.runtime.units.watch import advance_units
@@ -124,7 +124,7 @@ def cancel_application(catalog: Catalog, application: str, timeout: float = STOP
     Raises:
         NotDeployedError: the application is not deployed.
     """
-    read_units(catalog, application)
+    require_deployed(catalog, application)
     report_lineage_failure(catalog, application)
     h = tables.host
     with catalog.write() as connection:

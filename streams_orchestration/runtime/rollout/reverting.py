@@ -68,7 +68,7 @@ def end_trial_by_hand(catalog: Catalog, application: str) -> bool:
     """
     require_lasting_hosts(catalog, application)
     if not revert_open(catalog, application, BY_HAND):
-        _read_previous(catalog, application)  # without one, the revert is refused before it waits for the start lock
+        _require_previous_plan(catalog, application)  # before the caller waits for the start lock
         return False
     launch_hosts(catalog, application)
     return True
@@ -86,14 +86,14 @@ def recompile_previous_plan(catalog: Catalog, application: str) -> Deployable:
         ApplicationError: the application can no longer run here.
     """
     try:
-        compilation = load(Compilation, _read_previous(catalog, application))
+        compilation = load(Compilation, _require_previous_plan(catalog, application))
     except ValidationError as error:
         raise OtherVersionError(application) from error
     return deployable(recompile(compilation))
 
 
-def _read_previous(catalog: Catalog, application: str) -> bytes:
-    """Return the stored compilation of the previous plan.
+def _require_previous_plan(catalog: Catalog, application: str) -> bytes:
+    """Return the stored compilation of the previous plan, or refuse the revert.
 
     Raises:
         NotRevertedError: no previous plan is kept; the message gives the reason.

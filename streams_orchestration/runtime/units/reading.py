@@ -76,6 +76,12 @@ def application_row(connection: Connection, home: Home, application: str) -> App
     return row
 
 
+def require_deployed(catalog: Catalog, application: str) -> None:
+    """Raise NotDeployedError if the catalog does not know the application."""
+    with catalog.read() as connection:
+        application_row(connection, catalog.home, application)
+
+
 def has_application_ended(catalog: Catalog, application: str) -> bool:
     """Return True if an application is complete, or stopped, or not known; cheaper than `read_units`."""
     with catalog.read() as connection:
