@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import pytest
+
+from streams_orchestration.cli import deploying, jobs
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.storage.home import Home
 
@@ -12,7 +15,8 @@ from streams_orchestration.runtime.storage.home import Home
 class FakeJobs:
     """Takes note of what it is asked for."""
 
-    asked: list[Any]
+    asked: ClassVar[list[Any]] = []
+    """The calls of all jobs in the test at hand; `replace_jobs` empties it."""
 
     def __init__(self, _home: Home, application: str) -> None:
         self.application = application
@@ -25,3 +29,11 @@ class FakeJobs:
 
     def reset(self, unit: str, *, force: bool) -> None:
         self.asked.append(("reset", self.application, unit, force))
+
+
+def replace_jobs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Let commands use `FakeJobs`, and return the list of its calls."""
+    monkeypatch.setattr(FakeJobs, "asked", [])
+    for module in (deploying, jobs):
+        monkeypatch.setattr(module, "Jobs", FakeJobs)
+    return FakeJobs.asked

@@ -25,7 +25,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.cli.fake_jobs import FakeJobs
+from streams_orchestration_tests.cli.fake_jobs import FakeJobs, replace_jobs
 from streams_orchestration_tests.cli.made_up import pe, status, unit
 from streams_orchestration_tests.cli.specs import KEYED, TINY
 from streams_orchestration_tests.compiler.assignments import assignment
@@ -38,21 +38,19 @@ FAILED = status(pes=(pe(0, state="FAILED", error="boom"),))
 
 @pytest.fixture
 def asked(java_is_installed: None, running_at_once: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
-    FakeJobs.asked = []
+    asked = replace_jobs(monkeypatch)
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
-    for module in (deploying, jobs):
-        monkeypatch.setattr(module, "Jobs", FakeJobs)
     monkeypatch.setattr(redeploying, "status_if_deployed", lambda *_: None)
     monkeypatch.setattr(api, "read_status", lambda *_: status(state="STOPPED"))
     orphan = "flights: stopped leftover processes of host 0, which is gone: java (pid 4712)"
     monkeypatch.setattr(api, "stop_orphans", lambda *_: (orphan,))
 
     def bring_up(_home: Home, _lock: StartLock, wanted: Deployable, request: Request, **_: Any) -> BroughtUp:
-        FakeJobs.asked.append(("start over" if isinstance(request, StartOver) else "go on", wanted.name))
+        asked.append(("start over" if isinstance(request, StartOver) else "go on", wanted.name))
         return BroughtUp()
 
     monkeypatch.setattr(api, "bring_up", bring_up)
-    return FakeJobs.asked
+    return asked
 
 
 def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:

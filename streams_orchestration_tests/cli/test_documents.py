@@ -14,7 +14,7 @@ from streams_orchestration.cli import deploying, foreground, main, running
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration_tests.cli.fake_jobs import FakeJobs
+from streams_orchestration_tests.cli.fake_jobs import FakeJobs, replace_jobs
 from streams_orchestration_tests.cli.made_up import metrics, pe, sink, status, unit
 from streams_orchestration_tests.cli.specs import BROKEN, COPY, TINY
 
@@ -26,8 +26,7 @@ def home(
     no_hosts: None, java_is_installed: None, running_at_once: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
-    FakeJobs.asked = []
-    monkeypatch.setattr(deploying, "Jobs", FakeJobs)
+    replace_jobs(monkeypatch)
     for module in (deploying, running):
         monkeypatch.setattr(module, "status_document", lambda _home, current: {"application": current.application})
     return tmp_path / "home"

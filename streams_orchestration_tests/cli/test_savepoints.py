@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.cli import deploying, jobs, main
+from streams_orchestration.cli import deploying, main
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
+from streams_orchestration_tests.cli.fake_jobs import replace_jobs
 from streams_orchestration_tests.cli.specs import KEYED
 from streams_orchestration_tests.runtime.locked import deploy
 
@@ -127,19 +128,9 @@ def test_a_savepoint_waits_for_whoever_starts_or_redeploys_the_application(
     assert "app is being started by `streams redeploy` (pid 4711" in capsys.readouterr().err
 
 
-class FakeJobs:
-    """Starts nothing."""
-
-    def __init__(self, _home: Home, application: str) -> None:
-        self.application = application
-
-    def record_deployment(self, *_: Any) -> None: ...
-
-
 @pytest.fixture
 def no_jobs(no_hosts: None, java_is_installed: None, running_at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (deploying, jobs):
-        monkeypatch.setattr(module, "Jobs", FakeJobs)
+    replace_jobs(monkeypatch)
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
 
 
