@@ -111,16 +111,16 @@ class Journal:
             self._begin_segment()
         assert self._file is not None
         content: list[bytes] = []
-        next = self.next
+        following = self.next
         size = 0
         room = self.limit - self.size
         for arrival in arrivals:
-            record = JournalRecord(next, arrival)
+            record = JournalRecord(following, arrival)
             dump = record.dump()
             if size + len(dump) > room:
                 break
             content.append(dump)
-            next, size = record.next, size + len(dump)
+            following, size = record.next, size + len(dump)
         if not content:
             message = f"{self.files.directory}: the journal is full: {self.size} of {self.limit} bytes are not read yet"
             raise JournalFullError(message)
@@ -131,10 +131,10 @@ class Journal:
         os.fdatasync(self._file)
         self._at += size
         self._sizes[self._first] = self._at
-        self.next = next
+        self.next = following
         for arrival in arrivals[: len(content)]:
             _remember(self._keys, arrival.key, arrival.digest)
-        self._tell_durable(next)
+        self._tell_durable(following)
         return len(content)
 
     def trim(self, number: int) -> None:

@@ -66,19 +66,19 @@ class Positions:
             first: returns the first offset of a partition.
         """
         self.next |= {each: first(each) for each in ends if each not in self.next}
-        self.end = {each: max(ends.get(each, next), next) for each, next in self.next.items()}
+        self.end = {each: max(ends.get(each, following), following) for each, following in self.next.items()}
 
     def before_end(self, messages: Sequence[Any]) -> Sequence[Any]:
         """Return the messages before the end of a finite run, after the positions have passed all of them."""
         end = self.end
-        if end is None or all(next <= end[each] for each, next in self.next.items()):
+        if end is None or all(following <= end[each] for each, following in self.next.items()):
             return messages
         return [each for each in messages if each.offset() < end[each.topic(), each.partition()]]
 
     def stop_at_end(self) -> None:
         """Move positions beyond the end of a finite run back to its end."""
         if self.end is not None:
-            self.next.update({each: min(next, self.end[each]) for each, next in self.next.items()})
+            self.next.update({each: min(following, self.end[each]) for each, following in self.next.items()})
 
     def exhausted(self) -> bool:
         """Return True if a finite run has read everything."""
@@ -102,7 +102,7 @@ def divided(offsets: Sequence[dict[str, Any]], width: int) -> list[dict[str, Any
     if len(begun) < len(offsets):
         message = "has channels that have not begun to read; redeploy when all have"
         raise RescaleError(message)
-    every = {partition: next for each in begun for partition, next in each.next.items()}
+    every = {partition: following for each in begun for partition, following in each.next.items()}
     ends = {partition: end for each in begun for partition, end in (each.end or {}).items()}
     topics = {topic: id for each in begun for topic, id in each.topics.items()}
     finite = any(each.end is not None for each in begun)

@@ -158,9 +158,9 @@ class KafkaReader:
         from confluent_kafka import TopicPartition
 
         behind = 0
-        for partition, next in (*self._at.items(), *self._others.items()):
+        for partition, following in (*self._at.items(), *self._others.items()):
             _, end = self.client.get_watermark_offsets(TopicPartition(*partition), cached=True)
-            behind += max(end - next, 0)
+            behind += max(end - following, 0)
         return behind
 
     def read(
@@ -187,12 +187,12 @@ class KafkaReader:
         """
         if not positions:
             return
-        wanted = {each: next for each, next in positions.items() if each not in waiting}
+        wanted = {each: following for each, following in positions.items() if each not in waiting}
         wait = POLL_TIMEOUT_SECONDS
         if self._at != wanted:
             self._assign(wanted)
             wait = FIRST_SECONDS
-        self._others = {each: next for each, next in positions.items() if each in waiting}
+        self._others = {each: following for each, following in positions.items() if each in waiting}
         if not wanted:
             return
         count, until = 0, world.monotonic() + wait

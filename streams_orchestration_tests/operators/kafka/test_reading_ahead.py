@@ -130,9 +130,9 @@ def test_a_bad_message_ahead_fails_behind_the_tuples_before_it(brokers: str, tmp
 @given(ends=st.lists(st.integers(0, MESSAGES // PARTITIONS), min_size=4, max_size=4), limit=st.integers(1, MESSAGES))
 @examples(4)
 def test_a_finite_run_ends_where_it_is_to_end_whatever_follows(brokers: str, ends: list[int], limit: int):
-    next = {TOPIC: {str(number): min(number, end) for number, end in enumerate(ends)}}
+    following = {TOPIC: {str(number): min(number, end) for number, end in enumerate(ends)}}
     end = {TOPIC: {str(number): end for number, end in enumerate(ends)}}
-    offset: Offset = {"next": next, "end": end}
+    offset: Offset = {"next": following, "end": end}
     first, exhausted = offset, False
     with tempfile.TemporaryDirectory() as directory:
         bench = source(brokers, Path(directory), until="latest")

@@ -77,7 +77,7 @@ class Partitions(SourceOperator):
                 self.submit(TupleBatch.from_columns(columns, self.context.outputs[0]))
                 positions[partition] = behind
                 break
-        return ProducedTo(positions, all(next == self.EACH for next in positions.values()))
+        return ProducedTo(positions, all(following == self.EACH for following in positions.values()))
 
     @classmethod
     def beginning(cls, channel: int, width: int) -> dict[str, int]:
@@ -85,7 +85,7 @@ class Partitions(SourceOperator):
 
     def rescale(self, states: Sequence[State], route: Route) -> list[State]:
         begun = [dict(state) or self.beginning(channel, len(states)) for channel, state in enumerate(states)]
-        every = {partition: next for each in begun for partition, next in each.items()}
+        every = {partition: following for each in begun for partition, following in each.items()}
         return [{partition: every[partition] for partition in self.beginning(channel, route.width)}
                 for channel in range(route.width)]  # fmt: skip
 

@@ -171,8 +171,8 @@ class KafkaSource(SourceOperator):
         """Return the partitions too far ahead to be read now (EV65), without partitions at the end of a run."""
         if self.context.event_time is None or self.context.event_time.max_drift is None or not offset:
             return frozenset()
-        next, end = Positions.of(offset).next, Positions.of(offset if self.until is None else self.until).end
-        going_on = [each for each in next if end is None or next[each] < end.get(each, next[each])]
+        following, end = Positions.of(offset).next, Positions.of(offset if self.until is None else self.until).end
+        going_on = [each for each in following if end is None or following[each] < end.get(each, following[each])]
         found = self.context.too_far_ahead([partition_name(each) for each in going_on])
         return frozenset(each for each in going_on if partition_name(each) in found)
 
@@ -197,7 +197,9 @@ class KafkaSource(SourceOperator):
         if self.until is not None:
             positions.end_at(Positions.of(self.until).end or {}, lambda each: reader.range_of(each)[0])
         elif self.parameters.until and positions.end is None:
-            positions.end = {each: max(reader.range_of(each)[1], next) for each, next in positions.next.items()}
+            positions.end = {
+                each: max(reader.range_of(each)[1], following) for each, following in positions.next.items()
+            }
         if world.monotonic() - self.checked >= self.parameters.discovery:
             self._discover(reader, positions)
         if positions.exhausted():
@@ -305,11 +307,13 @@ class KafkaSource(SourceOperator):
         self.checked = world.monotonic()
         ranges = {partition: reader.range_of(partition) for partition in partitions}
         if start in ("earliest", "latest"):
-            next = {partition: ends[start == "latest"] for partition, ends in ranges.items()}
+            following = {partition: ends[start == "latest"] for partition, ends in ranges.items()}
         else:
-            next = reader.at_time(partitions, self.parameters.start_time())
-        end = {each: max(last, next[each]) for each, (_, last) in ranges.items()} if self.parameters.until else None
-        positions = Positions(next, end)
+            following = reader.at_time(partitions, self.parameters.start_time())
+        end = (
+            {each: max(last, following[each]) for each, (_, last) in ranges.items()} if self.parameters.until else None
+        )
+        positions = Positions(following, end)
         self._identify(reader, positions, partitions)
         offset = positions.offset()
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -321,12 +325,12 @@ class KafkaSource(SourceOperator):
 
         Nothing more is done if the topic was created again; see `_discover`. With `fail`, raise KafkaRefusedError.
         """
-        next = positions.next[partition]
+        following = positions.next[partition]
         self._discover(reader, positions)
-        if positions.next.get(partition) != next:  # the topic was created again
+        if positions.next.get(partition) != following:  # the topic was created again
             return
         first, last = reader.range_of(partition)
-        text = f"{shown(partition)}: offset {next} is next, but only the offsets {first} to {last - 1} are left"
+        text = f"{shown(partition)}: offset {following} is next, but only the offsets {first} to {last - 1} are left"
         if self.parameters.on_lost_data == "fail":
             message = (
                 f"{text}: the messages in between are lost: the topic's retention removed them, or the topic was "
@@ -335,7 +339,7 @@ class KafkaSource(SourceOperator):
             raise KafkaRefusedError(message)
         self.context.logger.warning("%s: skipped", text)
         lost = self.context.metrics.counter("lost", "offsets whose messages were deleted before they were read")
-        lost.add(max(first - next, 0))
+        lost.add(max(first - following, 0))
         positions.next[partition] = first
 
     def _measure(self, newest: float | None) -> int:
