@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.reconstruct import ReconstructableJob
 
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.asset_keys import AssetKeys
@@ -124,7 +125,9 @@ def resetting() -> dg.JobDefinition:
 
 @pytest.fixture
 def at(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The spec, which the functions above build."""
+    """The spec that the functions above build; Dagster keeps none of the job that they have built before."""
+    ReconstructableJob.get_definition.cache_clear()
+    ReconstructableJob.get_repository_definition.cache_clear()
     monkeypatch.setenv("DEMO_SPEC", str(spec))
     monkeypatch.setenv("STREAMS_HOME", str(home.root))
     return spec

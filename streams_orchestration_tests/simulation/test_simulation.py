@@ -33,7 +33,7 @@ DELIVERED = ("--shape", "delivered", "--kind", "target_lost", "--rate", "0.2")
 SENT = ("--shape", "sent", "--kind", "target_lost", "--rate", "0.1", "--faults", "20")
 RECEIVED = ("--shape", "received", "--faults", "20", "--kind")
 ALL_FAULTS: dict[str, tuple[str, ...]] = {
-    "a region": ("--runs", "3", "--shape", "diamond"),
+    "a region": ("--runs", "5", "--shape", "diamond"),
     "operators outside of regions": ("--shape", "outside"),
     "two hosts": ("--runs", "3", "--shape", "two_hosts"),
     "event time": ("--runs", "3", "--shape", "event_time"),
@@ -75,7 +75,7 @@ FOUND: dict[str, tuple[str, ...]] = {
     "a claim for an agent that was lost counts as made": (
         *("--machines", "3", "--kind", "lost_before", "kill", "--rate", "0.02", "--seed", "1"),
     ),
-    "a replaced host sweeps": (*LATE_SWEEP, "--seed", "22"),
+    "a replaced host sweeps": (*LATE_SWEEP, "--seed", "34"),
     "a sweep asks the catalog before it lists": (*LATE_SWEEP, "--seed", "8"),
     "a commit takes no turn of its unit": (*SLOW_COMMIT, "--faults", "10", "--seed", "1"),
     "the garbage of all units is collected in the turn of one": SLOW_COMMIT,
@@ -291,7 +291,7 @@ def test_a_wrong_run_is_shrunk_to_a_few_faults(tmp_path: Path):
     assert wrong["wrong"], wrong
     (shrunk,) = simulate("--replay", str(path), *mutant)
     assert shrunk["wrong"], shrunk
-    assert len(shrunk["faults"]) == 1 < len(wrong["faults"]), shrunk
+    assert len(shrunk["faults"]) <= 2 < len(wrong["faults"]), shrunk
     document = json.loads(path.read_text())
     document["case"]["steps"] = shrunk["steps"] + MORE_STEPS  # without other choices the rest takes 100,000 steps
     path.write_text(json.dumps(document))

@@ -125,7 +125,7 @@ def count_connections(connection: Connection, applications: Collection[str]) -> 
 
 
 def _unwanted(wanted: WantedState) -> dict[str, Any]:
-    """Return the columns of an application that is no longer wanted to run: no temporary run of it ends later."""
+    """Return the columns of an application that is no longer wanted to run; its temporary run has ended."""
     return {"wanted": wanted, "runs_until": None}
 
 

@@ -100,7 +100,7 @@ def await_reset(
     known: Mapping[str, KnownFailure] = {}
 
     def look() -> UnitsStatus:
-        """Return the status with this unit alone, and with no unit once it has recovered."""
+        """Return the status with this unit alone, and without it once it has recovered."""
         status = advance_and_read_units(catalog, application)
         units = [each for each in status.units if each.name == unit]
         if not units:

@@ -182,7 +182,7 @@ class _Restoring:
 
         Raises:
             SavepointError: an Import would read the same tuples twice.
-            NotDeployableError: the run is to continue a Spark query that has closed all its windows.
+            StreamsRuntimeError, ImplementationError, ValidationError: see `begin` and `begin_from_state`.
         """
         application, manifest, redeployment = self._opened.name, self._manifest, new.redeployment
         prepare_stored()

@@ -55,7 +55,7 @@ class ResetDecisions:
     resets: tuple[UnitFailure, ...]
     """The failures whose resets are to be requested.
 
-    Those of units with all hosts present come first, since their resets begin at once.
+    Units with all hosts present come first, since their resets begin at once.
     """
     exhausted: tuple[UnitFailure, ...]
     """Failures of units that are no longer reset."""

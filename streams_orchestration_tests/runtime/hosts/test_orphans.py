@@ -145,7 +145,7 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
     assert [host.pid for host in after.hosts] == [launcher.pid(0), second]
     assert launcher.pid(0) != first
     assert [pe.state for pe in after.pes] == ["STARTING", "RUNNING"]
-    assert sorted((unit.state, unit.generation) for unit in after.units) == [("PROCESSING", 1), ("UNHEALTHY", 1)]
+    assert sorted((unit.state, unit.generation) for unit in after.units) == [("STARTED", 1), ("UNHEALTHY", 1)]
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time()))
     advance_units(Catalog(home), "app")
