@@ -9,7 +9,6 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from dagster._core.definitions.reconstruct import ReconstructableJob
 
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.asset_keys import AssetKeys
@@ -125,9 +124,10 @@ def resetting() -> dg.JobDefinition:
 
 @pytest.fixture
 def at(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The spec that the functions above build; Dagster keeps none of the job that they have built before."""
-    ReconstructableJob.get_definition.cache_clear()
-    ReconstructableJob.get_repository_definition.cache_clear()
+    """The spec that the functions above build; Dagster forgets the job that they have built before."""
+    built = dg.reconstructable(redeploying)
+    built.get_definition.cache_clear()
+    built.get_repository_definition.cache_clear()
     monkeypatch.setenv("DEMO_SPEC", str(spec))
     monkeypatch.setenv("STREAMS_HOME", str(home.root))
     return spec

@@ -182,7 +182,10 @@ class _Restoring:
 
         Raises:
             SavepointError: an Import would read the same tuples twice.
-            StreamsRuntimeError, ImplementationError, ValidationError: see `begin` and `begin_from_state`.
+            NotDeployableError: the run is to continue a Spark query that has closed all its windows.
+            OtherVersionError: another version of the product wrote the program of a PE.
+            ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
+            InvariantError: the cut of a unit breaks a rule of the protocol.
         """
         application, manifest, redeployment = self._opened.name, self._manifest, new.redeployment
         prepare_stored()
