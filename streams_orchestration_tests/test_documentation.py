@@ -123,6 +123,22 @@ def test_files_that_pages_about_the_code_name_exist():
         assert sorted(name for name in named if not any(file.endswith(f"/{name}") for file in files)) == [], page.name
 
 
+PACKAGE_ROW = re.compile(r"^\| `([\w/]+)/` \|", re.MULTILINE)
+"""The package of a row of the tables of packages."""
+
+
+def test_the_tables_of_packages_have_a_row_for_each_package():
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("\n## Where things are\n")[2]
+    rows = PACKAGE_ROW.findall(page)
+    assert [row for row in rows if not (PRODUCT / row).is_dir()] == []
+    packages = {
+        module.parent.relative_to(PRODUCT).as_posix()
+        for module in PRODUCT.rglob("*.py")
+        if module.name != "__init__.py" and (module.parent / "__init__.py").exists()
+    }
+    assert sorted(packages - {*rows, "."}) == []
+
+
 WAY = re.compile(r"^\| [^|]+ \| ([^|]*\(`[^|]+) \|$", re.MULTILINE)
 """The functions of a row of the table of ways through the code."""
 
