@@ -35,7 +35,8 @@ WITHOUT_SUBJECT = re.compile(r"(What|Of|That|In which|Where|Those|Which|Who|Whos
 """Openings of a comment that leave out its subject."""
 RIDDLES = re.compile(
     r"\b(?:stood|stands?(?! for\b)|(?:goes|go) (?:with|together)|(?:is|are) wanted|nothing says|what comes|what it goes"
-    r"|anew|brings? (?:it|them) back|(?:is|are) none that|that there is not|behind (?:an?|it|them|partitioned))\b",
+    r"|anew|brings? (?:it|them) back|(?:is|are) none that|that there is not|behind (?:an?|it|them|partitioned)"
+    r"|the plan before)\b",
     re.IGNORECASE,
 )
 """Constructions that no message may have, since they name neither the fault nor the remedy."""

@@ -64,6 +64,7 @@ EXAMPLES = [
     ("unidiomatic", "comment", "it is int, and this is string; it has no key any more", [", and this is", "any more"]),
     ("unidiomatic", "function", "those of the state; it goes on with what is left", ["those of", "goes on", "what is"]),
     ("riddle", "message", " stands twice, ", ["stands"]),
+    ("riddle", "message", "reverted, the plan before it runs", ["the plan before"]),
     ("riddle", "message", "Bring it back, or start anew; int is wanted", ["Bring it back", "anew", "is wanted"]),
     ("riddle", "message", "the text behind a line; lag behind the watermark; T stands for any type", ["behind a"]),
     ("pointer", "function", "It.\n\nRaises:\n    AError, BError: see `f` and `C.g`.\n    DError: as for `f`.", 2),

@@ -244,7 +244,9 @@ def redeploy_line(redeployed: api.LastRedeploy, now: float, *, runs: bool) -> Te
         return Text(f"redeploy on trial, {left}{changes}", "yellow")
     ago = f"{duration(now - (redeployed.ended_at or now))} ago"
     if redeployed.state == "REVERTED":
-        return Text(f"last redeploy reverted {ago}, the plan before it runs: {redeployed.cause}", "yellow")
+        return Text(
+            f"last redeploy reverted {ago}; the previous plan is deployed again; cause: {redeployed.cause}", "yellow"
+        )
     pause = redeployed.pause_seconds
     paused = "" if pause is None else f"; changed units paused for {pause:.1f} s"
     what = "last redeploy restored the previous plan" if redeployed.restores else "last redeploy passed its trial"

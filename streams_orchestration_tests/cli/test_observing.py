@@ -137,7 +137,7 @@ REDEPLOY = LastRedeploy(
         (replace(REDEPLOY, restores=True, changes=None, pause_seconds=None), True,
          "last redeploy restored the previous plan 5 min 0 s ago"),
         (replace(REDEPLOY, state="REVERTED", cause="PE 1 failed: boom"), True,
-         "last redeploy reverted 5 min 0 s ago, the plan before it runs: PE 1 failed: boom"),
+         "last redeploy reverted 5 min 0 s ago; the previous plan is deployed again; cause: PE 1 failed: boom"),
         (replace(REDEPLOY, state="OPEN", ended_at=None, until=NOW + 90, changes="new operator: More"), True,
          "redeploy on trial, decided in at most 1 min 30 s: new operator: More"),
         (replace(REDEPLOY, state="OPEN", ended_at=None, changes="new operator: More"), False,
