@@ -42,14 +42,14 @@ def times(pes: int) -> dict[str, float]:
             raise AssertionError(message)
         began = time.perf_counter()
         advance_units(catalog, APPLICATION)
-        look = time.perf_counter() - began
+        check = time.perf_counter() - began
         for pe in simulated:
             pe.turn()
         began = time.perf_counter()
         Garbage(catalog, APPLICATION, programs, load.units, 1).collect()
         collected = time.perf_counter() - began
         return {
-            "deploy": deployed, "cut": cut, "commit": median(closing), "last commit": closing[-1], "look": look,
+            "deploy": deployed, "cut": cut, "commit": median(closing), "last commit": closing[-1], "check": check,
             "garbage": collected, "reset": reset_seconds(catalog, load.units[0]),
         }  # fmt: skip
 

@@ -1,6 +1,6 @@
 """The console's page with 5,000 operators in Chromium: until it is drawn, until it has reacted, what it costs open.
 
-The application is made up and its values change with every look, so that the catalog is in none of these figures.
+The application is made up and its values change with every request, so that the catalog is in none of these figures.
 Nothing where there is no browser.
 """
 

@@ -99,7 +99,7 @@ def read(spec: Path, home: Home) -> tuple[np.ndarray, np.ndarray]:
         with subprocess.Popen(command, env=environment, stdout=output, stderr=output) as process:
             ended = False
             while not ended:
-                ended = process.poll() is not None  # before the look, which then sees all that there is
+                ended = process.poll() is not None  # before the poll, which then sees all that there is
                 new = sorted(set(_names(results)) - seen)
                 seen.update(new)
                 for name in new:

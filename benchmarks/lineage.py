@@ -1,6 +1,6 @@
 """The cost of OpenLineage events for a host: processor time of its reporter in a minute, against that minute.
 
-A minute has a look every two seconds, as often as the catalog changes, and one event with the columns of every sink.
+A minute has a poll every two seconds, as often as the catalog changes, and one event with the columns of every sink.
 The event is made and written as JSON; what a server does with it is not measured.
 """
 
@@ -33,7 +33,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 TARGET = 0.01
-LOOKS, EVENTS = 20, 10
+POLLS, EVENTS = 20, 10
 
 
 class Written:
@@ -80,7 +80,7 @@ def minute(operators: int) -> float:
         for program in local.programs:
             local.step(program)
         reporter.send_due()
-        (look,) = seconds(lambda: [reporter.send_due() for _ in range(LOOKS)])
+        (poll,) = seconds(lambda: [reporter.send_due() for _ in range(POLLS)])
         sending = []
         with patch.object(progress, "RUNNING_SECONDS", 0.0):
             for _ in range(EVENTS):
@@ -91,9 +91,9 @@ def minute(operators: int) -> float:
                 reporter.send_due()
                 sending.append(time.process_time() - begin)
         assert len(made.sizes) == 1 + EVENTS, "an epoch had no event"
-    print(f"  {operators} operators: {look / LOOKS * 1e3:.2f} ms a look, {min(sending) * 1e3:.2f} ms with an event "
+    print(f"  {operators} operators: {poll / POLLS * 1e3:.2f} ms a poll, {min(sending) * 1e3:.2f} ms with an event "
           f"of {max(made.sizes):,} characters", file=sys.stderr)  # fmt: skip
-    return look / LOOKS * progress.RUNNING_SECONDS / MIN_INTERVAL_SECONDS + min(sending)
+    return poll / POLLS * progress.RUNNING_SECONDS / MIN_INTERVAL_SECONDS + min(sending)
 
 
 def rows(*, quick: bool = False) -> list[Row]:

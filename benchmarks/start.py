@@ -4,7 +4,7 @@ Both start a JVM with a session for the cores of this machine. Bare PySpark then
 an application of a Beacon and a FileSink, compiled, deployed, and shown in Dagster by the same command. They take
 turns, and the quickest of each counts. The archive of Spark's classes exists, as from the second application on.
 
-The commands that only look are measured against the imports that they cannot do without.
+The commands that only read are measured against the imports that they cannot do without.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ IMPORTS = (sys.executable, "-c", "import sqlalchemy, rich")
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """Return the ratios of the first commit, its phases, and the commands that only look."""
+    """Return the ratios of the first commit, its phases, and the commands that only read."""
     with TemporaryDirectory(prefix="bench-") as directory:
         spec, home = archive_classes(Path(directory))
         ours, bare = [], []

@@ -138,7 +138,7 @@ class SnapshotReader:
             page.put_nowait(event)
 
     def _event(self, application: str) -> str:
-        """Look at an application and return a server-sent event: a snapshot, or the error, which is never raised.
+        """Check an application and return a server-sent event: a snapshot, or the error, which is never raised.
 
         The event and the cost of the reading are kept; an unexpected error is logged.
         """

@@ -121,7 +121,7 @@ class _Run:
         return "search"
 
     def _run(self, task: SolverTask) -> None:
-        if task.binaries <= SMALL or task.solver == "search":  # a search looks at the clock itself
+        if task.binaries <= SMALL or task.solver == "search":  # a search reads the clock itself
             solve_task(task, self.take)
             return
         solve_apart(task, task.seconds, self.take)

@@ -13,7 +13,7 @@ from streams_orchestration.model.diagnostics import Diagnostic
 def check_placements(logical: LogicalGraph, physical: PhysicalGraph, placements: Placements) -> list[Diagnostic]:
     """Return all contradictions, each once for its logical operators.
 
-    The checks look at replicas, so that they also see contradictions that only the expansion causes, such as siblings
+    The checks cover replicas, so that they also see contradictions that only the expansion causes, such as siblings
     that share both a colocation and an exlocation tag. Ids of the compile-time checks are kept: CDISP0284E to 0289E
     within a colocation, 0291E to 0294E where host isolation makes a host colocation one PE, 0290E and 0295E on a host.
     """

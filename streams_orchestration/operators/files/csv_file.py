@@ -118,7 +118,7 @@ class CsvFile:
     ) -> Iterator[pa.RecordBatch]:
         names = schema.names if names is None and not self.has_header_line else names
         options = pa_csv.ReadOptions(use_threads=False, block_size=block, column_names=names)
-        looked = False
+        checked = False
         with ExitStack() as open_files:
 
             def reader(part: pa.Schema, *, null_in_quotes: bool) -> Iterator[pa.RecordBatch]:
@@ -138,8 +138,8 @@ class CsvFile:
                     strict=True,
                 )
                 batch = taken(dict(named), schema)
-                if not looked and has_infinite(batch):
-                    looked = True
+                if not checked and has_infinite(batch):
+                    checked = True
                     self._refuse_overflow(schema)
                 if skip < batch.num_rows:
                     yield batch.slice(skip)

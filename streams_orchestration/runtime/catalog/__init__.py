@@ -39,9 +39,9 @@ session at every statement and around every commit, and compares the catalog wit
 
 **Notifications.** Planners, hosts and publishers do not poll the catalog. The commit of a write transaction is notified
 (`changes.py`): PostgreSQL sends a notification, which names the changed unit; for SQLite, the times of a file beside
-the database are set. The processes listen, and look without a notification only now and then, for safety. A process
-pauses after a look that found nothing, so a busy catalog wakes it at most some ten times a second (decision 0028). A
-command or op that waits for units, Dagster's sensor and the console look again after a pause.
+the database are set. The processes listen, and check without a notification only now and then, for safety. A process
+pauses after a check that found nothing, so a busy catalog wakes it at most some ten times a second (decision 0028). A
+command or op that waits for units, Dagster's sensor and the console poll the catalog.
 
 **Upgrades.** A new catalog is created from `tables.py`, which makes most tables of the dataclasses in `rows.py`. An
 older catalog goes through the migrations in `migrations/versions` in one transaction, while no host lives

@@ -20,7 +20,7 @@ REOPEN_SECONDS = 1.0
 """Seconds between two attempts to open a listener; meanwhile waiting threads poll the catalog."""
 
 POLL_SECONDS = 0.05
-"""Seconds between two looks at a file, where the operating system does not notify of its changes."""
+"""Seconds between two polls of a file, where the operating system does not notify of its changes."""
 
 log = logging.getLogger("streams.catalog")
 
@@ -82,7 +82,7 @@ class DescriptorListener(CommitListener):
 class Changes:
     """Counts the changes of a catalog, and wakes the threads of a process that wait for one.
 
-    Nothing is missed: take the mark, look at the catalog, then wait for a change after the mark. A listener that
+    Nothing is missed: take the mark, read the catalog, then wait for a change after the mark. A listener that
     breaks counts as a change. A change may be seen late when its writer dies between commit and notification, so
     every wait has a timeout.
     """
@@ -103,7 +103,7 @@ class Changes:
         self._closed = False
 
     def mark(self) -> int:
-        """Begin to listen if needed; return the number of changes so far. Call it before you look at the catalog.
+        """Begin to listen if needed; return the number of changes so far. Call it before you read the catalog.
 
         The first call waits until the listener is open or could not be opened.
         """
@@ -239,7 +239,7 @@ class PollingListener(CommitListener):
 
     Args:
         value: returns a value that is cheap to get and differs after every change; it may raise OSError.
-        seconds: the seconds between two looks at the value.
+        seconds: the seconds between two polls of the value.
     """
 
     def __init__(self, value: Callable[[], object], seconds: float) -> None:
@@ -249,11 +249,11 @@ class PollingListener(CommitListener):
         self._last = value()
 
     def wait(self) -> None:
-        """Wait until the next look at the value is due."""
+        """Wait until the next poll of the value is due."""
         self._interrupted.wait(self._seconds)
 
     def interrupt(self) -> None:
-        """End the current wait for the next look, and all later ones."""
+        """End the current wait for the next poll, and all later ones."""
         self._interrupted.set()
 
     def take(self) -> Collection[str]:

@@ -147,7 +147,7 @@ class PostgresqlDatabase(Database):
 
         driver: Any = connection.connection.dbapi_connection
         name = changed if len(changed) <= LONGEST_NAME else ANYTHING
-        # a waiting process looks by itself after a while; the next transaction meets the lost connection
+        # a waiting process polls by itself after a while; the next transaction meets the lost connection
         with suppress(Error):
             driver.execute("SELECT pg_notify(%s, %s)", (self.schema, name))
 

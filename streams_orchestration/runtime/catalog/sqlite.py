@@ -40,7 +40,7 @@ DAMAGE = ("malformed", "corrupt", "not a database", "unsupported file format", "
 CHECK_SECONDS = 5.0
 """The longest time of a check for damage in seconds; after that, the damage found so far is reported."""
 CHECK_STEPS = 100_000
-"""The steps of SQLite's machine between two looks at the time of a check."""
+"""The steps of SQLite's machine between two readings of the time in a check for damage."""
 FINDINGS = 3
 """The number of findings of a check for damage that a message shows."""
 

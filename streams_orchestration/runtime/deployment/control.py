@@ -97,7 +97,7 @@ def launch_hosts(
 def _fail_lost_units(connection: Connection, application: str) -> list[str]:
     """Mark the units of dead hosts as failed, so that they refuse commits of these hosts; return the units.
 
-    The health of the units is read again in this transaction, since a host may have died after the last look, and its
+    The health of the units is read again in this transaction, since a host may have died after the last check, and its
     replacement would hide that.
 
     Raises:

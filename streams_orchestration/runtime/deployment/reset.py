@@ -117,7 +117,7 @@ def reset_failed_unit(home: Home, failure: UnitFailure) -> int:
 def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
     """Raise NotResetError if `check_cuts` finds that a file of the unit's cut is missing or truncated.
 
-    Files that are lost or have returned since the last look are recorded as events of the unit.
+    Files that are lost or have returned since the last check are recorded as events of the unit.
     """
     lost = check_cuts(catalog, application, [unit]).get(unit)
     if lost is not None:

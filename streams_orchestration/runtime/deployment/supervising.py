@@ -1,4 +1,4 @@
-"""One step of watching an application: look at it, and begin the resets that its failures need.
+"""One step of watching an application: check it, and begin the resets that its failures need.
 
 Each loop that watches an application takes this step: `streams run`, the ops that wait for units, Dagster's sensor, and
 the process that awaits a trial. The loops differ in their pauses, their ends and their displays.
@@ -28,23 +28,23 @@ from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration.runtime.units.watch import advance_units
 
 HEALING_SECONDS = 12.0
-"""Seconds for which `await_reset` leaves a failure to others: two looks of Dagster's sensor."""
+"""Seconds for which `await_reset` leaves a failure to others: two checks of Dagster's sensor."""
 
 Seen = TypeVar("Seen", bound=UnitsStatus)
 
 
 def supervise(
-    look: Callable[[], Seen],
+    check: Callable[[], Seen],
     known: Mapping[str, KnownFailure],
     begin: Callable[[UnitFailure], object],
     *,
     patience: float = 0.0,
     now: Callable[[], float] = clock.now,
 ) -> tuple[Seen, ResetDecisions]:
-    """Look at an application once, and begin the resets of its units that are due.
+    """Check an application once, and begin the resets of its units that are due.
 
     Args:
-        look: records the changes of the application's units, and returns its status.
+        check: records the changes of the application's units, and returns its status.
         known: the `known` of the decisions of the last step; empty at the first one.
         begin: begins the reset that a failure needs; see `reset_failed_unit`.
         patience: seconds in which other processes may answer a failure first.
@@ -53,7 +53,7 @@ def supervise(
     Returns:
         The status, and the decisions; all resets among them have begun.
     """
-    status = look()
+    status = check()
     decisions = decide_resets(status, now(), known, patience=patience)
     for failure in decisions.resets:
         begin(failure)
@@ -99,8 +99,8 @@ def await_reset(
     until = world.monotonic() + timeout
     known: Mapping[str, KnownFailure] = {}
 
-    def look() -> UnitsStatus:
-        """Return the status with this unit alone, and without it once it has recovered."""
+    def check() -> UnitsStatus:
+        """Return the status with this unit alone, without it once it has recovered, or raise UnitRemovedError."""
         status = advance_and_read_units(catalog, application)
         units = [each for each in status.units if each.name == unit]
         if not units:
@@ -117,7 +117,7 @@ def await_reset(
     while True:
         late = world.monotonic() > until
         try:
-            status, decisions = supervise(look, known, reset_again, patience=HEALING_SECONDS)
+            status, decisions = supervise(check, known, reset_again, patience=HEALING_SECONDS)
             known = decisions.known
             if not status.units or (status.state == "STOPPED" and has_taken_all(catalog, application)):
                 return

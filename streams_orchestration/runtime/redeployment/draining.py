@@ -100,7 +100,7 @@ def drain(held: HeldUnits, until: float, *, mend: bool = True) -> str:
 
     Args:
         held: the held units of an application whose hosts run.
-        until: deadline in seconds on the monotonic clock; after it, the units are looked at once.
+        until: deadline in seconds on the monotonic clock; after it, the units are checked once more.
         mend: roll failed units back to their last cut, instead of waiting for their reset. Also roll back regions
             whose trigger operator does not end the epoch in time (`OWN_CUT_SECONDS`).
 

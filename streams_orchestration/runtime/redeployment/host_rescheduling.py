@@ -29,9 +29,9 @@ from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
 
 MIN_INTERVAL_SECONDS = 1.0
-"""The least seconds between two looks at the catalog."""
+"""The least seconds between two polls of the catalog."""
 MAX_INTERVAL_SECONDS = 5.0
-"""Seconds between two looks at the catalog while it does not change."""
+"""Seconds between two polls of the catalog while it does not change."""
 CUT_TIMEOUT_SECONDS = 60.0
 """Seconds in which an application must reach a cut at which its hosts are moved."""
 MOVE_RETRY_SECONDS = 60.0

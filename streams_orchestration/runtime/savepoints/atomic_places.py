@@ -121,7 +121,7 @@ def find_savepoint(home: Home, savepoint: str, application: str | None = None) -
     if same:
         message = f"{savepoint} is the name of several savepoints: name one of {', '.join(map(_title, same))}"
         raise SavepointError(message)
-    with suppress(OSError, ValueError):  # no path at all, or one that may not be looked at
+    with suppress(OSError, ValueError):  # no path at all, or one that may not be read
         if Path(savepoint).is_dir():
             directory = Path(savepoint).absolute()
             return next((place for place in known if place.path == directory), local_place(directory))

@@ -96,7 +96,7 @@ class Home:
     def data(self, application: str) -> Path:
         """Return the directory for Spark's disposable checkpoints of an application, and for its waiting outputs.
 
-        Without STREAMS_STORAGE, streams and states of the application are there, too.
+        Without STREAMS_STORAGE, it also holds streams and states of the application.
         """
         return self.root / data_of(application)
 

@@ -51,7 +51,7 @@ def unit_row(connection: Connection, application: str, unit: str) -> UnitRow:
     return row
 
 
-def units_with_news(
+def changed_units(
     connection: Connection, units: Iterable[UnitRow], health: Mapping[str, Health], now: float
 ) -> list[str]:
     """Return the names of the units that `advance_unit` would change; change nothing, and leave out ended units."""

@@ -24,9 +24,9 @@ from streams_orchestration.runtime.units.reading import open_catalog, read_units
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
 
 MOST_FILES = 4096
-"""The most files that one check looks at, beside the files of units whose cut is lost.
+"""The most files that one check covers, beside the files of units whose cut is lost.
 
-If there are more, successive checks look at different ones.
+If there are more, successive checks cover different ones.
 """
 
 _c, _e, _k = tables.commit, tables.unit_event, tables.stream_connection
@@ -152,15 +152,15 @@ def _segments(connection: Connection, application: str, members: Sequence[_Membe
 def check_cuts(
     catalog: Catalog, application: str, units: Collection[str] | None = None, *, turn: int = 0
 ) -> dict[str, str]:
-    """Look for missing or truncated files of the last cuts, and record the changes since the last look as unit events.
+    """Look for missing or truncated files of the last cuts, and record the changes since the last check as unit events.
 
-    Units that were known to lack a file are looked at in every turn.
+    Units that were known to lack a file are checked in every turn.
 
     Args:
         catalog: the catalog of the application.
         application: the name of the application.
         units: the names of the units; None for all.
-        turn: a number that grows with each look and selects which `MOST_FILES` files are looked at.
+        turn: a number that grows with each call and selects which `MOST_FILES` files are checked.
 
     Returns:
         Unit -> the reason why it could not be reset; intact units are left out. If the storage is unavailable, these
@@ -209,7 +209,7 @@ def _record(catalog: Catalog, application: str, unit: str) -> str | None:
     """Record whether a unit can still be reset, after checking its files again, because its cut may have moved.
 
     Return the reason why it cannot be reset, or None. If the cut moves meanwhile, or a redeploy removes the unit,
-    nothing is recorded, and the last recorded reason is returned; the next look checks the new cut.
+    nothing is recorded, and the last recorded reason is returned; the next check covers the new cut.
     """
     u = tables.unit
     its_row = select(u).where(u.c.application == application, u.c.name == unit)

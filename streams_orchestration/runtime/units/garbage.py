@@ -57,7 +57,7 @@ class Garbage:
         catalog: the catalog of the application.
         application: the name of the application.
         programs: the programs of all its PEs.
-        units: the units to look at; other hosts look at the others.
+        units: the units to check; other hosts check the others.
         plan: the number of the plan that the programs belong to.
     """
 
@@ -75,8 +75,8 @@ class Garbage:
     def collect(self) -> bool:
         """Delete the data that readers and cuts no longer need, in units whose cut has moved or with many new batches.
 
-        A unit is looked at for its batches each time that their number passes a multiple of `BATCHES`. The first call
-        looks at all units.
+        A unit is checked for its batches each time that their number passes a multiple of `BATCHES`. The first call
+        checks all units.
 
         Returns:
             True if there was such a unit, or the PEs that import the application's streams have changed or moved.
@@ -121,7 +121,7 @@ def collect_garbage(
         catalog: the catalog of the application.
         application: the name of the application.
         programs: the programs of all its PEs.
-        units: the units whose commits, states and read segments are looked at; None for all.
+        units: the units whose commits, states and read segments are checked; None for all.
         plan: the number of the plan that the programs belong to; None for the deployed one. Once another plan is
             deployed, nothing more is deleted, since that plan may need segments that this one has read.
 
@@ -282,8 +282,8 @@ def sweep(
     Args:
         catalog: the catalog of the application.
         application: the name of the application.
-        pes: the numbers of the PEs whose segments and states are looked at.
-        programs: the programs whose sinks are looked at.
+        pes: the numbers of the PEs whose segments and states are checked.
+        programs: the programs whose sinks are checked.
         owner: number and incarnation of the host that asks. Files of PEs that another host, or another incarnation, has
             to run by now stay. None if no other process can run these PEs.
 

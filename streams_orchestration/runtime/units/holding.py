@@ -81,7 +81,7 @@ def close_epochs(held: HeldUnits) -> None:
         if all(at_cut(connection, application, name) for name in waiting):
             return
     with catalog.write() as connection:
-        # looked at again: a region that has come to its cut meanwhile is to stay there
+        # checked again: a region that has come to its cut meanwhile is to stay there
         open_units = [
             name
             for name in connection.scalars(select(u.c.name).where(*early)).all()

@@ -24,7 +24,7 @@ class FailureCause:
     since: float = 0.0
     """The time of the failure as far as it is known, in unix seconds.
 
-    It is the time of the last sign of life of a host, of the look that found a PE failed, or of the entry of a unit
+    It is the time of the last sign of life of a host, of the check that found a PE failed, or of the entry of a unit
     into its state. The state machine does not read it.
     """
     kind: str = ""

@@ -30,9 +30,9 @@ class KnownFailure:
     gone: tuple[tuple[int, float], ...]
     """Hosts of the unit that did not work, each with the unix time of its launch."""
     met_at: float
-    """The time of the look that first saw this failure; set again when further hosts have failed."""
+    """The time of the check that first found this failure; set again when further hosts have failed."""
     reason: str
-    """The reason of the failure at that look, cut if it is long."""
+    """The reason of the failure at that check, cut if it is long."""
     number: int = 0
     """The number of resets requested in this generation."""
     tries: int = 0
@@ -48,19 +48,19 @@ class KnownFailure:
 
 @dataclass(frozen=True, slots=True)
 class ResetDecisions:
-    """The decisions of one look at all units."""
+    """The decisions of one check of all units."""
 
     met: tuple[UnitFailure, ...]
-    """Failures that did not exist at the last look."""
+    """Failures that did not exist at the last check."""
     resets: tuple[UnitFailure, ...]
     """The failures whose resets are to be requested.
 
-    Units with all hosts present come first, since their resets begin at once.
+    Failures of units with all hosts present come first, since their resets begin at once.
     """
     exhausted: tuple[UnitFailure, ...]
     """Failures of units that are no longer reset."""
     known: dict[str, KnownFailure]
-    """The state to pass to the next look."""
+    """The state to pass to the next check."""
 
 
 def decide_resets(
@@ -75,7 +75,7 @@ def decide_resets(
     Args:
         status: the status as read from the catalog.
         now: unix seconds.
-        known: the `known` of the last look; empty at the first one.
+        known: the `known` of the last check; empty at the first one.
         patience: seconds in which other processes may answer a failure first.
     """
     kept = dict(known)

@@ -123,9 +123,9 @@ def advanced(
     """
     actions: tuple[Action, ...] = ()
     while (event := next_event(record, facts, at)) is not None:
-        record, news = step(settings, record, event, at)
-        actions += news
-        if any(isinstance(action, TriggerReset) for action in news):
+        record, more = step(settings, record, event, at)
+        actions += more
+        if any(isinstance(action, TriggerReset) for action in more):
             break
     return replace(record, done=frozenset()), actions
 

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.catalog.states import PeState, Timer, UnitSta
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.clock_set_back import adjust_future_times, unit_changes
-from streams_orchestration.runtime.units.controller import advance_unit, units_with_news
+from streams_orchestration.runtime.units.controller import advance_unit, changed_units
 from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.trial import decide, is_on_trial
 
@@ -29,9 +29,9 @@ _NAMED_UNITS = _UNITS.where(_u.c.name.in_(bindparam("names", expanding=True)))
 def advance_units(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> tuple[str, ...]:
     """Update the states of units, and decide a redeploy that is on trial if that is possible now.
 
-    Nothing is written without news. Times that lie in the future, since the clock was set back, are moved first. An
-    application whose temporary run has expired is stopped, and its units stay as they are. Files that resets no longer
-    need are removed.
+    Nothing is written if nothing has changed. Times that lie in the future, since the clock was set back, are moved
+    first. An application whose temporary run has expired is stopped, and its units stay as they are. Files that resets
+    no longer need are removed.
 
     Args:
         catalog: the catalog of the application.
@@ -39,20 +39,20 @@ def advance_units(catalog: Catalog, application: str, units: Iterable[str] | Non
         units: the names of the units; None for all.
 
     Returns:
-        The units with news. Another process may have written their states first.
+        The units with changes. Another process may have written their states first.
 
     Raises:
-        StreamsRuntimeError: a unit with news was removed meanwhile, or a rule of the recovery protocol is broken.
+        StreamsRuntimeError: a changed unit was removed meanwhile, or a rule of the recovery protocol is broken.
     """
     names = None if units is None else tuple(units)
-    seen = _read_news(catalog, application, names)
+    seen = _read_changes(catalog, application, names)
     if seen.over:
         with catalog.write() as connection:
             end_temporary_run(connection, application, clock.now())
     if seen.ahead:
         adjust_future_times(catalog, application)
-        seen = _read_news(catalog, application, names)
-    for unit in seen.news:
+        seen = _read_changes(catalog, application, names)
+    for unit in seen.changed:
         with catalog.write_unit(application, unit) as connection:
             now = clock.now()
             health = read_health(connection, application, now, [unit]).get(unit)
@@ -60,14 +60,14 @@ def advance_units(catalog: Catalog, application: str, units: Iterable[str] | Non
         remove_files(catalog.store, garbage)
     if seen.on_trial:
         decide(catalog, application)
-    return seen.news
+    return seen.changed
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The units of an application with news, and other reasons to write; there are none if it is not wanted to run."""
+    """The changed units of an application, and other reasons to write; there are none if it is not wanted to run."""
 
-    news: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
     on_trial: bool = False
     """True if a redeploy is on trial."""
     ahead: bool = False
@@ -76,7 +76,7 @@ class _Seen:
     """True if the temporary run of the application has expired."""
 
 
-def _read_news(catalog: Catalog, application: str, names: tuple[str, ...] | None) -> _Seen:
+def _read_changes(catalog: Catalog, application: str, names: tuple[str, ...] | None) -> _Seen:
     with catalog.read() as connection:
         row = connection.execute(_WANTED, {"of": application}).one_or_none()
         now = clock.now()
@@ -85,9 +85,9 @@ def _read_news(catalog: Catalog, application: str, names: tuple[str, ...] | None
         statement, named = (_UNITS, {}) if names is None else (_NAMED_UNITS, {"names": names})
         rows = UnitRow.all(connection, statement, {"of": application, **named})
         health = read_health(connection, application, now, names)
-        news = tuple(units_with_news(connection, rows, health, now))
+        changed = tuple(changed_units(connection, rows, health, now))
         ahead = any(each.ahead for each in health.values()) or any(unit_changes(row, now) for row in rows)
-        return _Seen(news, on_trial=is_on_trial(connection, application), ahead=ahead)
+        return _Seen(changed, on_trial=is_on_trial(connection, application), ahead=ahead)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,11 +51,11 @@ def test_a_step_begins_each_reset_once_and_after_the_patience():
 class Awaited:
     """The catalog of an application whose unit is awaited: a clock, a script of statuses, and the resets it gets."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, look: Callable[[float], ApplicationStatus]) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, check: Callable[[float], ApplicationStatus]) -> None:
         self.now = 0.0
         self.resets: list[tuple[int, float]] = []
         self.said: list[str] = []
-        self.look = look
+        self.check = check
         monkeypatch.setattr(world, "now", lambda: NOW + self.now)
         monkeypatch.setattr(world, "monotonic", lambda: self.now)
         monkeypatch.setattr(world, "sleep", self.sleep)
@@ -66,7 +66,7 @@ class Awaited:
         self.now = round(self.now + seconds, 3)
 
     def observe(self, *_: object) -> ApplicationStatus:
-        seen = self.look(self.now)
+        seen = self.check(self.now)
         alive = [replace(each, heartbeat_at=NOW + self.now) if each.alive else each for each in seen.hosts]
         return replace(seen, hosts=tuple(alive))
 
@@ -95,7 +95,7 @@ def test_a_host_that_does_not_come_up_is_not_started_again_before_its_pause_is_o
 
 
 @pytest.mark.parametrize(
-    ("look", "reason", "seconds"),
+    ("seen", "reason", "seconds"),
     [
         (replace(GONE, units=(unit(state="MAXIMUM_RESET_ATTEMPTS_REACHED"),)), "is gone", 0.0),
         (FAILED, "needs a reset: PE 0 failed: boom", HEALING_SECONDS),
@@ -106,10 +106,10 @@ def test_a_host_that_does_not_come_up_is_not_started_again_before_its_pause_is_o
     ids=["no attempt is left", "a PE has failed again", "it was stopped", "it is being reset", "a PE starts"],
 )
 def test_awaiting_a_reset_ends_with_the_reason(
-    monkeypatch: pytest.MonkeyPatch, look: ApplicationStatus, reason: str, seconds: float
+    monkeypatch: pytest.MonkeyPatch, seen: ApplicationStatus, reason: str, seconds: float
 ):
     monkeypatch.setattr(supervising, "has_taken_all", lambda *_: False)
-    awaited = Awaited(monkeypatch, lambda _: look)
+    awaited = Awaited(monkeypatch, lambda _: seen)
     with pytest.raises(HostLaunchError, match=reason):
         awaited.wait()
     assert (awaited.resets, awaited.now) == ([], seconds)
@@ -162,14 +162,14 @@ def test_other_units_are_left_alone_by_a_wait_for_one(monkeypatch: pytest.Monkey
 
 
 def test_awaiting_a_reset_outlasts_an_outage_of_the_catalog(monkeypatch: pytest.MonkeyPatch):
-    def look(at: float) -> ApplicationStatus:
+    def check(at: float) -> ApplicationStatus:
         if at < 60.0:
             message = "the catalog does not answer"
             raise CatalogUnavailableError(message)
         return WORKS
 
-    awaited = Awaited(monkeypatch, look)
+    awaited = Awaited(monkeypatch, check)
     awaited.wait()
     assert awaited.now == 60.0
     with pytest.raises(CatalogUnavailableError):
-        Awaited(monkeypatch, lambda _: look(0.0)).wait()
+        Awaited(monkeypatch, lambda _: check(0.0)).wait()

@@ -333,8 +333,8 @@ def test_a_second_redeploy_waits_until_the_first_is_decided(local: LocalApplicat
         waited.append(trial_of(local).state)
         time_is_over(local)
 
-    look = trial_supervision.advance_and_read_units
-    monkeypatch.setattr(trial_supervision, "advance_and_read_units", lambda *given: (wait(), look(*given))[1])
+    check = trial_supervision.advance_and_read_units
+    monkeypatch.setattr(trial_supervision, "advance_and_read_units", lambda *given: (wait(), check(*given))[1])
     begin(local, width=1)
     assert waited[0] == "OPEN"
     finish(local)

@@ -261,7 +261,7 @@ class Worker:
             self.announce()
             with (register.parent / CLAIMS).open("w") as file:
                 keep_from_forks(file)  # a child would keep the lock
-                fcntl.flock(file, fcntl.LOCK_EX)  # two workers that look at once would choose the same one
+                fcntl.flock(file, fcntl.LOCK_EX)  # two workers that choose at once would choose the same one
                 return self._chosen(register)
         finally:
             with contextlib.suppress(OSError):  # the claim of a process that has ended does not count

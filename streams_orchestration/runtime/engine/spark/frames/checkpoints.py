@@ -88,7 +88,7 @@ def _owner(path: str) -> str | None:
 
 def _is_needed(path: str, last: int, oldest: dict[str, int]) -> bool:
     if match := _LOG.fullmatch(path):
-        return last - 1 <= int(match[2]) <= last  # Spark looks at the batch before the last one, too
+        return last - 1 <= int(match[2]) <= last  # Spark checks the batch before the last one, too
     if match := _VERSION.fullmatch(path):
         return oldest.get(match[1], 0) <= int(match[2]) <= last + 1
     if match := _METADATA.fullmatch(path):
