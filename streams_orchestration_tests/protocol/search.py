@@ -34,7 +34,7 @@ def search(protocol: Protocol, *, most: int = 10_000_000, at_ends: bool = False)
     Args:
         protocol: what can happen.
         most: worlds after which the search gives up.
-        at_ends: look at results and states of complete worlds only, as a user would, not at what is true in between.
+        at_ends: check results and states of complete worlds only, as a user would, not at what is true in between.
     """
     properties = Properties(protocol.topology)
     first = protocol.start()

@@ -38,7 +38,7 @@ class Setting:
     waits_for_outsiders: bool = False
     """A PE is held up by consumers outside of its region, which cannot read yet what it writes."""
     forgets: bool = True
-    """Items that will be refused are not looked at any more."""
+    """Items that will be refused are no longer checked."""
     redeploys: int = 0
     """The redeploys that may be begun; each changes one unit, or all."""
     trials: bool = True

@@ -1,4 +1,4 @@
-"""The possible steps: every step is one transaction of the catalog, one look at it, or one change of files.
+"""The possible steps: every step is one transaction of the catalog, one reading of it, or one change of files.
 
 `plan_batch` is the product's own. What the other steps do is what the product's modules do that their docstrings name;
 `test_model.py` holds them against each other.

@@ -123,7 +123,7 @@ BROKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
         "has no commit that closes epoch 1",
         {"boundary_commits": False, "redeploys": 1, "epochs": 1},
     ),
-    "no second look before a switch": (
+    "no second check before a switch": (
         "chain of 2",
         "published what a reset or a revert takes back, or twice",
         {"looks_again": False, "redeploys": 1, "epochs": 1, "faults": 0},
@@ -217,7 +217,7 @@ LOST: dict[str, tuple[str, str, dict[str, Any]]] = {
         "nothing is possible any more, and it is not complete",
         {"boundary_commits": False, "redeploys": 1, "epochs": 1},
     ),
-    "no second look before a switch": (
+    "no second check before a switch": (
         "chain of 2",
         "PE 0 ends with the state (), wanted is (10, 11)",
         {"looks_again": False, "redeploys": 1, "epochs": 1, "faults": 0},

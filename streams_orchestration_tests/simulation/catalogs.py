@@ -86,7 +86,7 @@ class SimulatedListener(CommitListener):
             self._notifications.scheduler.wait(self._signal)
 
     def interrupt(self) -> None:
-        """End the wait; other listeners to the file look in vain."""
+        """End the wait; other listeners to the file check it in vain."""
         self._interrupted = True
         self._notifications.scheduler.notify(self._signal)
 

@@ -52,9 +52,9 @@ class Checks:
     by_key: bool = False
     """True if tuples keep their order only within a key, since they may have gone by several channels."""
     histories: Callable[[Tables], Iterator[str]] = lambda _: iter(())
-    """Looks at what must stay as it was seen."""
+    """Checks of what must stay as it was seen."""
     event_times: Callable[[], Iterator[str]] = lambda: iter(())
-    """Looks at watermarks."""
+    """Checks of watermarks."""
     wrong: list[str] = field(default_factory=list[str])
     epochs: int = 0
     """Complete epochs of all units."""
@@ -62,7 +62,7 @@ class Checks:
     batches: int = 0
     """Commits of batches that were seen."""
     _commits: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
-    """PE, batch and generation of the commits that there were at the last look."""
+    """PE, batch and generation of the commits that existed at the last check."""
     _units: dict[str, tuple[int, int, str]] = field(default_factory=dict[str, tuple[int, int, str]])
     _cuts: dict[tuple[int, str, int], str] = field(default_factory=dict[tuple[int, str, int], str])
     _published: dict[Path, int] = field(default_factory=dict[Path, int])
@@ -71,23 +71,23 @@ class Checks:
     _seen: dict[str, Tuples] = field(default_factory=dict[str, Tuples])
     _disk_changes: int = -1
     _is_new: bool = False
-    """True if the last look found a file that was published."""
+    """True if the last check found a file that was published."""
     _connection: sqlite3.Connection | None = None
 
     def __call__(self, written: Tables) -> None:
-        """Look at the results, and at what the catalog says of tables that a transaction has written."""
+        """Check the results, and what the catalog says of tables that a transaction has written."""
         if not self._units:  # nothing was seen yet
             written = EVERYTHING
         self._before = dict(self._units)
         if "unit" in written:
-            self.wrong.extend(self._look_at_units())
+            self.wrong.extend(self._check_units())
         if "epoch" in written or "application" in written:
-            self.wrong.extend(self._look_at_cuts())
+            self.wrong.extend(self._check_cuts())
         if "batch_commit" in written:
-            self.wrong.extend(self._look_at_commits())
-        self.wrong.extend(self._look_at_results())
+            self.wrong.extend(self._check_commits())
+        self.wrong.extend(self._check_results())
         if "sink_file" in written or self._is_new:
-            self.wrong.extend(self._look_at_settled())
+            self.wrong.extend(self._check_settled())
         self.wrong.extend(self.histories(written))
         if not {"segment", "batch_commit", "unit"}.isdisjoint(written):
             self.wrong.extend(self.event_times())
@@ -153,7 +153,7 @@ class Checks:
         return {path for path in self._published if str(path) not in waiting}
 
     def look_again(self, settled: set[Path]) -> None:
-        """Look at all published files anew after a loss of power, which must have kept the settled ones."""
+        """Check all published files again after a loss of power, which must have kept the settled ones."""
         self.wrong += [
             f"{path.name} was published, and a loss of power took it" for path in sorted(settled) if not path.exists()
         ]
@@ -172,7 +172,7 @@ class Checks:
             self._connection.row_factory = sqlite3.Row
         return self._connection.execute(statement, values).fetchall()
 
-    def _look_at_units(self) -> Iterator[str]:
+    def _check_units(self) -> Iterator[str]:
         """Generations and complete epochs never fall."""
         for row in self.rows("SELECT name, generation, completed_epoch, state FROM unit"):
             name, generation, epoch = row["name"], row["generation"], row["completed_epoch"]
@@ -185,7 +185,7 @@ class Checks:
         self.epochs = sum(epoch for _, epoch, _ in self._units.values())
         self.generations = sum(generation for generation, _, _ in self._units.values())
 
-    def _look_at_cuts(self) -> Iterator[str]:
+    def _check_cuts(self) -> Iterator[str]:
         """Check that a cut does not change."""
         # a switch puts the boundary commits of the new plan in the place of the cut
         for row in self.rows(
@@ -195,7 +195,7 @@ class Checks:
             if json.loads(known) != json.loads(row["cut"]):
                 yield f"{row['unit']}: the cut of epoch {row['epoch']} was {known} and is {row['cut']}"
 
-    def _look_at_commits(self) -> Iterator[str]:
+    def _check_commits(self) -> Iterator[str]:
         """Check that a commit has its unit's generation, follows the previous one, and names existing files."""
         there = {tuple(row) for row in self.rows("SELECT pe, batch, generation FROM batch_commit")}
         new, self._commits = sorted(there - self._commits), there
@@ -236,11 +236,11 @@ class Checks:
         files = self.rows(waiting, pe, batch, generation)
         yield (row["pending"] for row in files)
 
-    def _look_at_results(self) -> Iterator[str]:
+    def _check_results(self) -> Iterator[str]:
         """Check that published files do not change, and that readers see a part of the undisturbed result."""
         self._is_new = False
         if self._disk_changes == self.disk.changes:
-            return  # no name of a file is another one than at the last look
+            return  # no name of a file is another one than at the last check
         self._disk_changes = self.disk.changes
         results = self.home.results(self.application)
         for sink in sorted(self.wanted):
@@ -262,7 +262,7 @@ class Checks:
                 after = ", ".join(path.name for path, _ in known[-2:])
                 yield f"{sink}: {found_wrong}; {new[0].name} came after {after}"
 
-    def _look_at_settled(self) -> Iterator[str]:
+    def _check_settled(self) -> Iterator[str]:
         """Check that published files that the catalog no longer names are on disk, with their directories."""
         new = self._published.keys() - self._sound
         for path in sorted(new & self.settled() if new else ()):

@@ -16,7 +16,7 @@ from streams_orchestration_tests.simulation.redeploys import NAMES
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedMachine, SimulatedProcess
 
 SETTLED_SECONDS = 90.0
-"""Simulated seconds from the end of an application to the look at what is left."""
+"""Simulated seconds from the end of an application to the check of the leftovers."""
 KINDS = ("host", "engine", "query", *NAMES)
 
 

@@ -30,11 +30,11 @@ from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration_tests.simulation.scheduler import Scheduler, Signal, SimulatedProcess
 
 PLANNER_WAIT_SECONDS = 2.0
-"""Seconds that a planner waits before its query looks whether it is to end."""
+"""Seconds that a planner waits before its query checks whether it is to end."""
 STOP_SECONDS = 3.0
 """Seconds that a stop waits for the batch under way."""
 PING_SECONDS = 0.5
-"""Seconds between two looks at an engine that is stopped by a signal."""
+"""Seconds between two checks of an engine that is stopped by a signal."""
 START_SECONDS = 2.0
 """Seconds in which the engine starts."""
 

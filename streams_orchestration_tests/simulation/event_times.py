@@ -63,7 +63,7 @@ class EventTimes:
     """PE -> the generation of its unit."""
 
     def __call__(self) -> Iterator[str]:
-        """Look at the segments that are new after a commit."""
+        """Check the segments that are new after a commit."""
         rows = self.rows(SEGMENTS)
         generations: dict[int, int] = {row["id"]: row["generation"] for row in self.rows(GENERATIONS)}
         if generations != self._generations:

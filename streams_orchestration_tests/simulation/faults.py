@@ -139,7 +139,7 @@ class Faults:
     )
     """Processes that are stopped until a condition holds."""
     watches: list[Callable[[str], bool]] = field(default_factory=list[Callable[[str], bool]])
-    """Functions that look at each step, until they return True."""
+    """Functions that check each step, until they return True."""
     over_at: float = 0.0
     """Simulated time at which the last fault is over."""
     server_set_at: float = -1e9

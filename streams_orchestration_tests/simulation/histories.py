@@ -19,7 +19,7 @@ from streams_orchestration_tests.simulation.scheduler import GIVEN, SimulatedPro
 from streams_orchestration_tests.simulation.worlds import EPOCH
 
 EVERY = 16
-"""Commits from one look at all files that the catalog names to the next."""
+"""Commits from one check of all files that the catalog names to the next."""
 AHEAD_BEATS = 2
 """Heartbeats in a row that are ahead of the clock of the server; a first reading of that clock may have been slow."""
 NAMED = (
@@ -90,25 +90,25 @@ class Histories:
     )
     _looks: int = 0
     _rows: list[sqlite3.Row] = field(default_factory=list[sqlite3.Row])
-    """The units at the last look."""
+    """The units at the last check."""
 
     def __call__(self, written: Tables) -> Iterator[str]:
-        """Look at the catalog after a commit that has written some tables."""
+        """Check the catalog after a commit that has written some tables."""
         yield from self.wrong
         self.wrong.clear()
         self._looks += 1
         changed = False
         if not self._rows or not {"unit", "application", "trial"}.isdisjoint(written):
-            for look in self._look_at_units():
+            for faults in self._check_units():
                 changed = True
-                yield from look
+                yield from faults
         self.phase = self._phase(self._rows)
         if "segment" in written or "application" in written:
-            yield from self._look_at_segments()
+            yield from self._check_segments()
         if "batch_commit" in written:
-            yield from self._look_at_epochs()
+            yield from self._check_epochs()
         if "host" in written:
-            yield from self._look_at_hosts()
+            yield from self._check_hosts()
         if changed or self._looks % EVERY == 0:
             yield from self.look_at_files()
 
@@ -141,7 +141,7 @@ class Histories:
         if incarnation is not None and process.alive and self.rows(waits, incarnation):
             self.wrong.append(f"{process.pid} {process.name} is killed while its starter records it")
 
-    def _look_at_units(self) -> Iterator[list[str]]:
+    def _check_units(self) -> Iterator[list[str]]:
         """Yield what is wrong with each unit of which generation or state has changed."""
         self._rows = self.rows(UNITS)
         for name, plan, generation, state, *_ in self._rows:
@@ -186,7 +186,7 @@ class Histories:
         for (pe,) in self.rows("SELECT id FROM pe WHERE unit = ? AND NOT final AND running != ?", unit, generation):
             yield f"{unit} works again, and PE {pe} has not begun in generation {generation}"
 
-    def _look_at_segments(self) -> Iterator[str]:
+    def _check_segments(self) -> Iterator[str]:
         """Check that a number of a segment is used once, also after a revert."""
         for plan, stream, number, path in self.rows(SEGMENTS):
             if plan not in self._lines:
@@ -197,14 +197,14 @@ class Histories:
                 yield f"segment {number} of {stream} was {known} and is {path}"
                 self._segments[place] = path
 
-    def _look_at_epochs(self) -> Iterator[str]:
+    def _check_epochs(self) -> Iterator[str]:
         """Check that an epoch of a PE is closed once in a generation."""
         for pe, epoch, generation, batch in self.rows(CLOSED):
             if (known := self._closed.setdefault((pe, epoch, generation), batch)) != batch:
                 yield f"PE {pe}: epoch {epoch} is closed by batch {known} and by batch {batch}"
                 self._closed[pe, epoch, generation] = batch
 
-    def _look_at_hosts(self) -> Iterator[str]:
+    def _check_hosts(self) -> Iterator[str]:
         """Only the host itself writes its heartbeat, and by the clock of the server."""
         current = self.shared.scheduler.current
         mine: Any = None if current is None else current.process.state.get("incarnation")

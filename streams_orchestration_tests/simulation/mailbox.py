@@ -23,7 +23,7 @@ SEGMENT_BYTES = 1_500
 ENVELOPE_INTERVAL_SECONDS = 0.07
 """Seconds between two envelopes."""
 TRIM_SECONDS = 0.5
-"""Seconds between two looks for segments that nobody needs any more."""
+"""Seconds between two searches for segments that nobody needs any more."""
 TOGETHER = 3
 """Letters in one envelope, which have one key."""
 

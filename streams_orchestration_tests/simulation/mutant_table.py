@@ -56,7 +56,7 @@ SUITED: dict[str, tuple[float, tuple[str, ...], tuple[str, ...], int]] = {
         0.02, ("kill", "lost_before", "lost_rare"), ("two_hosts", "fan_in"), 0,
     ),
     "tuples between units do not count when these are drained": (0.01, ("redeploy", "stop"), ("outside",), 0),
-    "states are carried over without a look at the cut": (0.01, ("redeploy", "kill", "stop"), ("diamond", "join"), 0),
+    "states are carried over without a check of the cut": (0.01, ("redeploy", "kill", "stop"), ("diamond", "join"), 0),
     "states are removed though their switch may have been made": (
         0.008, ("redeploy", "lost_switch"), ("diamond", "join"), 0,
     ),

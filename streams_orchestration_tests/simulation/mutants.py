@@ -91,7 +91,7 @@ MUTANTS: dict[str, Mutant] = {
         "with self._engine.begin() as connection:",
         'with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:',
     ),
-    "a mark is written without a look at the one before": Mutant(
+    "a mark is written without a check of the previous one": Mutant(
         DatabaseTable._mark, "sa.update(marks).where(*_sink_of(key), before)", "sa.update(marks).where(*_sink_of(key))"
     ),
     "a delivery counts before it is made": Mutant(
@@ -114,7 +114,7 @@ MUTANTS: dict[str, Mutant] = {
         "self.client.send_offsets_to_transaction([position], group, COMMIT_SECONDS)",
         "self._group.commit(offsets=[position])",
     ),
-    "messages are sent without a look at the mark": Mutant(
+    "messages are sent without a check of the mark": Mutant(
         TransactionalProducer.is_made, "return self.mark is not None and", "return False and"
     ),
     "a producer does not fence the one before": Mutant(
@@ -171,7 +171,7 @@ MUTANTS: dict[str, Mutant] = {
         "    self.planned = self._done = None\n    if committed:\n",
         "    if committed:\n        self.planned = self._done = None\n",
     ),
-    "a change between the look and the waiting is missed": Mutant(
+    "a change between the check and the wait is missed": Mutant(
         Planner._next, "changes.wait(mark, wake_at - began)", "changes.wait(changes.mark(), wake_at - began)"
     ),
     "files are removed before the commit": Mutant(
@@ -252,7 +252,7 @@ MUTANTS: dict[str, Mutant] = {
     "a savepoint has its name before those of its files are on disk": Mutant(
         atomic_places._filled_beside, "sync_directory(path)", "pass"
     ),
-    "states are carried over without a look at the cut": Mutant(
+    "states are carried over without a check of the cut": Mutant(
         switching.switch, "if read_cut(connection, held) != new.cut:", "if False:"
     ),
     "a unit within an epoch counts as drained": Mutant(

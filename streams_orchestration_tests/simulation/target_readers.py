@@ -58,13 +58,13 @@ class TargetReaders:
     """Table and key -> the number of its tuples that were seen."""
 
     def __call__(self) -> Iterator[str]:
-        """Look at the target after a commit."""
+        """Check the target after a commit."""
         with closing(sqlite3.connect(self.path)) as connection:
             there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
             if MARKS in there:
-                yield from self._look_at_marks(connection)
+                yield from self._check_marks(connection)
         for name, rows in read_tables(self.path, there & self.tables.keys()).items():
-            yield from self._look_at_key(name, rows) if self.tables[name] != name else self._look_at_rows(name, rows)
+            yield from self._check_key(name, rows) if self.tables[name] != name else self._check_rows(name, rows)
 
     def look_at_catalog(self) -> Iterator[str]:
         """Check that the target has all rows that the catalog counts as delivered."""
@@ -72,7 +72,7 @@ class TargetReaders:
             if (counted := self.counted(name)) > self._delivered.get(name, 0):
                 yield f"{name}: {counted} rows count as delivered, and the target has {self._delivered.get(name, 0)}"
 
-    def _look_at_marks(self, connection: sqlite3.Connection) -> Iterator[str]:
+    def _check_marks(self, connection: sqlite3.Connection) -> Iterator[str]:
         """Check that a mark never goes back, and that a delivery has one."""
         self._delivered = {}
         statement = f"SELECT life, operator, channel, generation, number, rows FROM {MARKS}"
@@ -83,7 +83,7 @@ class TargetReaders:
             self._marks[tuple(key)] = generation, number, rows
             self._delivered[key[1]] = self._delivered.get(key[1], 0) + rows
 
-    def _look_at_rows(self, name: str, rows: Tuples) -> Iterator[str]:
+    def _check_rows(self, name: str, rows: Tuples) -> Iterator[str]:
         """Rows stay, are a part of the undisturbed result, and have come with their mark."""
         before, self._seen[name] = self._seen.get(name, []), rows
         if rows[: len(before)] != before:
@@ -93,7 +93,7 @@ class TargetReaders:
         if len(rows) != self._delivered.get(name, 0):
             yield f"{name}: {len(rows)} rows, and marks of {self._delivered.get(name, 0)}"
 
-    def _look_at_key(self, name: str, rows: Tuples) -> Iterator[str]:
+    def _check_key(self, name: str, rows: Tuples) -> Iterator[str]:
         """Check that the row of a key is never an older one, and that no delivery is seen in part."""
         for row in rows:
             of_key = [each for each in self.wanted[self.tables[name]] if each[0] == row[0]]

@@ -88,12 +88,12 @@ FOUND: dict[str, tuple[str, ...]] = {
     "a segment of a journal goes before all of it was read": (*RECEIVED, "kill", "--rate", "0.02"),
     "messages have no mark": SENT,
     "the mark of messages is not in their transaction": SENT,
-    "messages are sent without a look at the mark": SENT,
+    "messages are sent without a check of the mark": SENT,
     "the mark is read before the fence": SENT,
     "a producer does not fence the one before": (
         *("--shape", "sent", "--machines", "3", "--kind", "late_delivery", "--rate", "0.1", "--seed", "2"),
     ),
-    "a mark is written without a look at the one before": (
+    "a mark is written without a check of the previous one": (
         *("--shape", "delivered", "--machines", "3", "--kind", "late_delivery", "--rate", "0.2", "--seed", "1"),
     ),
 }
@@ -131,7 +131,7 @@ FOUND |= {mutant: suited(mutant) for mutant in SUITED_FINDS}
 ALWAYS = (
     *("no fence", "a commit that was made is not known again", "nothing is retracted", "names are not synchronised"),
     *("a unit within an epoch counts as drained", "the mark is read before the fence"),
-    *("a mark is written without a look at the one before", "a replaced host sweeps"),
+    *("a mark is written without a check of the previous one", "a replaced host sweeps"),
     *("a commit takes no turn of its unit", "an agent starts a host twice"),
     "states are removed though their switch may have been made",
     "tuples between units do not count when these are drained",

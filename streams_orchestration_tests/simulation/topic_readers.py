@@ -30,7 +30,7 @@ class TopicReaders:
     _found: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
-        self.broker.on_transaction = self._look_at_mark
+        self.broker.on_transaction = self._check_mark
 
     def __call__(self) -> Iterator[str]:
         """Messages stay, and are a part of the undisturbed result, in the same order."""
@@ -50,7 +50,7 @@ class TopicReaders:
             if (counted := self.counted(sink)) > (there := len(self._seen.get(topic, []))):
                 yield f"{sink}: {counted} rows count as delivered, and topic {topic} has {there}"
 
-    def _look_at_mark(self, transaction: Transaction) -> None:
+    def _check_mark(self, transaction: Transaction) -> None:
         """Check that a transaction has messages and the mark of one delivery, later than the previous one."""
         if not transaction.messages or len(transaction.offsets) != 1:
             self._found.append(f"a transaction has {transaction.messages} messages and marks {transaction.offsets}")
