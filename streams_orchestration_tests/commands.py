@@ -22,7 +22,7 @@ SPECS = Path(__file__).parents[1] / "specs"
 TIMEOUT_SECONDS = 400.0
 """Seconds that a condition is waited for."""
 POLL_SECONDS = 0.1
-"""Between two looks; each takes processor time from what is looked at."""
+"""Between two polls; each takes processor time from the polled process."""
 
 
 @contextmanager

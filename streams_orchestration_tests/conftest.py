@@ -209,9 +209,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         with write_turns.watched():
             yield
     finally:
-        news = write_turns.found()
-    if news:
-        pytest.fail("\n".join(news), pytrace=False)
+        found = write_turns.found()
+    if found:
+        pytest.fail("\n".join(found), pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,9 +12,9 @@ SAID = "two of three are there"
 
 
 def test_an_awaited_value_is_returned():
-    looks = iter(["", None, "here", "not asked for"])
-    assert until(lambda: next(looks), "it does not come", pause=0.0) == "here"
-    assert next(looks) == "not asked for"
+    polls = iter(["", None, "here", "not asked for"])
+    assert until(lambda: next(polls), "it does not come", pause=0.0) == "here"
+    assert next(polls) == "not asked for"
 
 
 @pytest.mark.parametrize("otherwise", [SAID, lambda: SAID], ids=["a text", "a function"])

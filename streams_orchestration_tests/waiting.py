@@ -21,7 +21,7 @@ def until(
         condition: called at least once, and once more when the time is over.
         otherwise: description of what is wrong if it never counts as true, or a function that returns it.
         seconds: how long to wait.
-        pause: seconds between two looks, which take processor time from what is looked at.
+        pause: seconds between two polls, which take processor time from the polled process.
 
     Raises:
         AssertionError: it did not count as true in time; the message ends with `otherwise`.

@@ -4,7 +4,7 @@ Processes that a test starts - hosts, their workers, commands - are watched, too
 guard in them, and what it finds fails the test that runs.
 
 The interpreter reports each such call before it is made (`sys.addaudithook`). Files of the database are opened in C and
-are not reported. Three things are not reported and guarded here by themselves: looks at a file, which the product does
+are not reported. Three things are not reported and guarded here by themselves: checks of a file, which the product does
 by `Path.stat`, waits, and requests to an object store, which are made in C++.
 """
 
@@ -108,14 +108,14 @@ def watched() -> Iterator[None]:
 
 def found() -> list[str]:
     """Return what was done under the lock since the last call, each with its place."""
-    news = [*_found]
+    found = [*_found]
     _found.clear()
     for report in _reports:
         with report.open("rb") as file:
             file.seek(_reading[0])
-            news += file.read().decode().splitlines()
+            found += file.read().decode().splitlines()
             _reading[0] = file.tell()
-    return news
+    return found
 
 
 def _check_event(event: str, arguments: tuple[Any, ...]) -> None:

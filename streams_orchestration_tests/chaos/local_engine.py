@@ -20,7 +20,7 @@ from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.stepping import run_levels
 
 PLANNER_WAIT_SECONDS = 0.25
-"""Spark interrupts a planner that waits; here the query looks whether it is to end so often."""
+"""Spark interrupts a planner that waits; here the query checks at this interval whether it is to end."""
 STOP = "stop"
 """File in the scratch directory of a query that is to end."""
 

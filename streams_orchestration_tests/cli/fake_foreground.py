@@ -15,12 +15,12 @@ from streams_orchestration_tests.cli.made_up import status
 
 
 class FakeForeground(Foreground):
-    """An application that is complete after some looks at it."""
+    """An application that is complete after some polls."""
 
-    def __init__(self, looks: int = 2) -> None:
+    def __init__(self, polls: int = 2) -> None:
         super().__init__(Home(Path("/nowhere")), "flights")
         self.calls: list[str] = []
-        self.looks = looks
+        self.polls = polls
         self.now = status()
 
     def cancel(self) -> None:
@@ -39,9 +39,9 @@ class FakeForeground(Foreground):
         return True
 
     def ended(self) -> bool:
-        return self.looks <= 1
+        return self.polls <= 1
 
     def advance_and_read(self) -> ApplicationStatus:
-        self.looks -= 1
+        self.polls -= 1
         alive = tuple(replace(each, heartbeat_at=api.now()) for each in self.now.hosts)
-        return replace(self.now, hosts=alive, state="COMPLETED" if self.looks <= 0 else self.now.state)
+        return replace(self.now, hosts=alive, state="COMPLETED" if self.polls <= 0 else self.now.state)

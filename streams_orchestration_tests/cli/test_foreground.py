@@ -75,7 +75,7 @@ def deploying(application: FakeForeground) -> Callable[[], None]:
 
 
 def test_a_run_in_the_foreground_goes_on_to_the_end(display: Display) -> None:
-    application = FakeForeground(looks=1)
+    application = FakeForeground(polls=1)
     with Interrupts(lambda: None) as interrupts:
         assert run_in_foreground(deploying(application), application, display, interrupts).state == "COMPLETED"
     assert application.calls == ["deploy"]
@@ -83,7 +83,7 @@ def test_a_run_in_the_foreground_goes_on_to_the_end(display: Display) -> None:
 
 def test_the_end_is_seen_at_once(display: Display, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "POLL_SECONDS", 3600.0)
-    application = FakeForeground(looks=2)
+    application = FakeForeground(polls=2)
     with Interrupts(lambda: None) as interrupts:
         assert run_in_foreground(deploying(application), application, display, interrupts).state == "COMPLETED"
 
@@ -121,20 +121,20 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
 def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
     copy: PlannedCompilation, home: Home, display: Display, monkeypatch: pytest.MonkeyPatch
 ):
-    looked, bring_up = threading.Event(), api.bring_up
+    checked, bring_up = threading.Event(), api.bring_up
 
     class Waiting(foreground.BackgroundCall[None]):
         waits = 0
 
         def wait(self, seconds: float) -> bool:
             self.waits += 1
-            if self.waits == 2:  # so the command has looked at the start once
-                looked.set()
+            if self.waits == 2:  # so the command has polled the start once
+                checked.set()
             return super().wait(seconds)
 
     def late(*arguments: Any, **named: Any) -> BroughtUp:
-        assert looked.wait(TIMEOUT_SECONDS)
-        assert not home.catalog.exists(), "the look has created a file"
+        assert checked.wait(TIMEOUT_SECONDS)
+        assert not home.catalog.exists(), "the poll has created a file"
         return bring_up(*arguments, **named)
 
     def complete(*_: Any) -> None:
@@ -160,7 +160,7 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
 def test_an_interrupt_stops_it_and_says_so_once() -> None:
     output = StringIO()
     display = Display(SafeConsole(file=output))
-    application = FakeForeground(looks=1000)
+    application = FakeForeground(polls=1000)
     with Interrupts(lambda: display.say("Stopping flights")) as interrupts:
         os.kill(os.getpid(), signal.SIGINT)
         assert run_in_foreground(deploying(application), application, display, interrupts).state == "STOPPED"
@@ -180,7 +180,7 @@ def test_an_interrupt_does_not_wait_for_a_reset_that_hangs(display: Display, mon
             begun.set()
             return BackgroundCall(hang)
 
-    application = Hanging(looks=10**9)
+    application = Hanging(polls=10**9)
     application.now = status(pes=(pe(0, state="FAILED", error="boom"),))
 
     def interrupt() -> None:
@@ -196,14 +196,14 @@ def test_an_interrupt_does_not_wait_for_a_reset_that_hangs(display: Display, mon
 
 def test_hosts_are_judged_by_the_clock_of_the_catalog(display: Display, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "now", lambda: time.time() - 3600.0)
-    application = FakeForeground(looks=5)
+    application = FakeForeground(polls=5)
     with Interrupts(lambda: None) as interrupts:
         assert run_in_foreground(deploying(application), application, display, interrupts).state == "COMPLETED"
     assert application.calls == ["deploy"]
 
 
 def test_an_application_is_stopped_when_no_reset_is_left(display: Display) -> None:
-    application = FakeForeground(looks=1000)
+    application = FakeForeground(polls=1000)
     application.now = status(pes=(pe(0, state="FAILED", error="boom"),), units=(unit(attempts=5),))
     with Interrupts(lambda: None) as interrupts, pytest.raises(ResetsExhaustedError):
         run_in_foreground(deploying(application), application, display, interrupts)
@@ -216,14 +216,14 @@ def fail() -> None:
 
 
 def test_a_deployment_that_fails_is_stopped_and_is_the_error(display: Display) -> None:
-    application = FakeForeground(looks=1000)
+    application = FakeForeground(polls=1000)
     with Interrupts(lambda: None) as interrupts, pytest.raises(HostLaunchError, match="did not come up"):
         run_in_foreground(fail, application, display, interrupts)
     assert application.calls == ["cancel"]
 
 
 def test_a_pe_that_fails_at_once_is_answered_like_one_that_fails_later(display: Display) -> None:
-    application = FakeForeground(looks=5)
+    application = FakeForeground(polls=5)
     application.now = status(pes=(pe(0, state="FAILED", error="boom"),))
     with Interrupts(lambda: None) as interrupts:
         assert run_in_foreground(fail, application, display, interrupts).state == "COMPLETED"

@@ -33,10 +33,10 @@ def test_a_request_to_terminate_has_its_own_status():
 
 
 def test_a_pause_ends_when_there_is_nothing_more_to_wait_for():
-    looks = iter((False, False, True))
+    checks = iter((False, False, True))
     with Interrupts(lambda: None) as interrupts:
-        assert not interrupts.pause(3600.0, lambda: next(looks))
-    assert next(looks, None) is None
+        assert not interrupts.pause(3600.0, lambda: next(checks))
+    assert next(checks, None) is None
 
 
 def test_background_gives_back_result_and_error():

@@ -49,9 +49,9 @@ def test_on_a_terminal_the_reasons_stand_below_the_table():
 
 
 def test_a_sink_that_hangs_is_named_after_a_while_and_one_that_is_slow_is_not():
-    def named(*looks: tuple[float, float]) -> bool:
+    def named(*checks: tuple[float, float]) -> bool:
         late = LateSinks()
-        for after, delivered in looks:
+        for after, delivered in checks:
             late.add(status(sinks=(sink(operator="Out", late=1, delivered_at=NOW + delivered),)), NOW + after)
         return late.brief() != ""
 

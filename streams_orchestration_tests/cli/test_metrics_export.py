@@ -122,16 +122,16 @@ def test_an_interval_that_is_none_is_an_error_of_the_command_line(monkeypatch: p
 
 
 def test_a_status_is_watched_until_it_is_ended(capsys: pytest.CaptureFixture[str]):
-    looks: list[Any] = ["one", CatalogUnavailableError("the catalog is away"), "two"]
+    polls: list[Any] = ["one", CatalogUnavailableError("the catalog is away"), "two"]
 
     def render() -> Text:
-        seen = looks.pop(0)
+        seen = polls.pop(0)
         if isinstance(seen, Exception):
             raise seen
         return Text(seen)
 
     def pause() -> None:
-        if not looks:
+        if not polls:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

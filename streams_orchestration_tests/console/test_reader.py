@@ -1,4 +1,4 @@
-"""The reader behind all pages: what is wrong neither ends it nor looks as if it were current."""
+"""The reader behind all pages: what is wrong neither ends it nor polls as if it were current."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def test_pages_without_number_leave_room_for_answers(deployed: Deployed):
 
 
 def test_pages_that_are_opened_at_once_share_one_look(deployed: Deployed, monkeypatch: pytest.MonkeyPatch):
-    looks: list[str] = []
+    polls: list[str] = []
     read_status = api.read_status
 
     def counted(home: Home, application: str) -> ApplicationStatus:
-        looks.append(application)
+        polls.append(application)
         return read_status(home, application)
 
     async def first_events() -> set[str]:
@@ -53,7 +53,7 @@ def test_pages_that_are_opened_at_once_share_one_look(deployed: Deployed, monkey
     monkeypatch.setattr(api, "read_status", counted)
     (event,) = asyncio.run(first_events())
     assert event.startswith("event: snapshot")
-    assert looks == ["app"]
+    assert polls == ["app"]
 
 
 def test_a_page_is_told_when_nothing_is_read_any_more(deployed: Deployed, monkeypatch: pytest.MonkeyPatch):

@@ -30,7 +30,7 @@ from streams_orchestration_tests.waiting import until
 
 TIMEOUT_SECONDS = 240.0
 POLL_SECONDS = 0.1
-"""Between two looks; each takes processor time from what is looked at."""
+"""Between two polls; each takes processor time from the polled process."""
 APART = {"placement": {"hostExlocation": ["apart"], "partitionExlocation": ["apart"]}}
 
 

@@ -216,7 +216,7 @@ class Runtime(SimpleNamespace):
         """Yield one view, and the next one if `status` was changed meanwhile."""
         self._called("watch_applications", seconds)
         shown = None
-        while self.status is not None and self.status != shown:  # the product looks until the time is over
+        while self.status is not None and self.status != shown:  # the product polls until the time is over
             shown = self.status
             units = tuple((unit.name, unit.state, unit.generation, unit.resets) for unit in shown.units)
             suspected = tuple(failure.unit for failure in find_failures(shown, NOW))

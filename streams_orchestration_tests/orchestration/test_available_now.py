@@ -26,8 +26,8 @@ MENDED = replace(UNDER_WAY, units=(replace(UNDER_WAY.units[0], generation=2),))
 
 
 @pytest.fixture
-def looks(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[ApplicationStatus]:
-    """The statuses that the job sees, one at each look."""
+def checks(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[ApplicationStatus]:
+    """The statuses that the job sees, one at each check."""
     statuses: list[ApplicationStatus] = []
 
     def show_next(*_: Any) -> None:
@@ -52,9 +52,9 @@ def failure(result: dg.ExecuteInProcessResult) -> str:
     return str(data.description)
 
 
-def test_the_job_is_bounded_run_and_ends(defs: dg.Definitions, runtime: Runtime, looks: list[Any]):
+def test_the_job_is_bounded_run_and_ends(defs: dg.Definitions, runtime: Runtime, checks: list[Any]):
     runtime.status = UNDER_WAY
-    looks += [UNDER_WAY, TAKEN]
+    checks += [UNDER_WAY, TAKEN]
     assert run(defs).success
     names = [
         name
@@ -65,10 +65,10 @@ def test_the_job_is_bounded_run_and_ends(defs: dg.Definitions, runtime: Runtime,
 
 
 def test_a_unit_that_fails_during_the_run_is_reset(
-    defs: dg.Definitions, runtime: Runtime, looks: list[Any], monkeypatch: pytest.MonkeyPatch
+    defs: dg.Definitions, runtime: Runtime, checks: list[Any], monkeypatch: pytest.MonkeyPatch
 ):
     runtime.status = failed(UNDER_WAY, state="UNHEALTHY")
-    looks += [runtime.status, runtime.status, MENDED, TAKEN]
+    checks += [runtime.status, runtime.status, MENDED, TAKEN]
     later = itertools.count()
     monkeypatch.setattr(world, "now", lambda: NOW + next(later))
     assert run(defs).success
@@ -76,10 +76,10 @@ def test_a_unit_that_fails_during_the_run_is_reset(
 
 
 def test_a_unit_that_is_reset_no_more_stops_it_with_the_reason(
-    defs: dg.Definitions, runtime: Runtime, looks: list[Any]
+    defs: dg.Definitions, runtime: Runtime, checks: list[Any]
 ):
     runtime.status = failed(UNDER_WAY, attempts=5, state="MAXIMUM_RESET_ATTEMPTS_REACHED")
-    looks += [TAKEN]
+    checks += [TAKEN]
     text = failure(run(defs))
     assert "demo was stopped: region-0: " in text
     assert "out of order" in text
@@ -87,11 +87,11 @@ def test_a_unit_that_is_reset_no_more_stops_it_with_the_reason(
 
 
 def test_a_run_that_takes_too_long_or_is_stopped_by_another_one_says_so(
-    defs: dg.Definitions, runtime: Runtime, looks: list[Any]
+    defs: dg.Definitions, runtime: Runtime, checks: list[Any]
 ):
     runtime.status = UNDER_WAY
     assert "it did not process all available input within 1e-09 s" in failure(run(defs, taken=1e-9))
-    looks += [running(state="STOPPED", bounded=True)]
+    checks += [running(state="STOPPED", bounded=True)]
     assert "demo was stopped by another command" in failure(run(defs))
 
 

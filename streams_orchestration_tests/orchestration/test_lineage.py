@@ -264,7 +264,7 @@ KNOWN = (
 
 @pytest.fixture
 def queries(tmp_path: Path) -> Compilation:
-    """As Spark has looked at it: a query behind a function, in one PE."""
+    """As Spark has read it: a query behind a function, in one PE."""
     path = tmp_path / "queries.yaml"
     path.write_text(QUERIES)
     return replace(compile_spec(path), query_columns=KNOWN)

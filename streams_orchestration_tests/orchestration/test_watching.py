@@ -82,7 +82,7 @@ def test_a_cut_that_is_late_is_noticed_within_seconds():
 
 @pytest.mark.parametrize("period", [1.0, 6.0, 30.0])
 def test_a_running_application_is_recorded_every_minute(period: float):
-    memory, reports, looks = Memory(), 0, 0
+    memory, reports, checks = Memory(), 0, 0
     for quarter in range(4 * 600):
         now = NOW + quarter / 4
         if not memory.is_due(now):
@@ -91,8 +91,8 @@ def test_a_running_application_is_recorded_every_minute(period: float):
         unit = replace(running().units[0], completed_epoch=epoch, completed_at=NOW + epoch * period, period=period)
         host = replace(running().hosts[0], heartbeat_at=now)
         seen = actions_after(running(hosts=(host,), units=(unit,)), now, memory)
-        memory, reports, looks = kept(seen.memory), reports + seen.report, looks + 1
-    assert (reports, looks <= 20) == (10, True)
+        memory, reports, checks = kept(seen.memory), reports + seen.report, checks + 1
+    assert (reports, checks <= 20) == (10, True)
 
 
 def test_a_check_is_recorded_when_there_is_nothing_to_check_any_more():
@@ -226,17 +226,17 @@ def summary(mark: str = "RUNNING", suspected: tuple[str, ...] = ()) -> StatusSum
 
 def test_urgent_checks_come_first_and_one_routine_check_at_a_time():
     names = [f"app{number}" for number in range(50)]
-    looked = {name: Memory(mark=summary().mark, checked_at=NOW - 61 - number) for number, name in enumerate(names)}
+    checked = {name: Memory(mark=summary().mark, checked_at=NOW - 61 - number) for number, name in enumerate(names)}
     summaries = {name: summary() for name in names}
-    assert applications_to_check(looked, summaries, NOW) == ["app49"], "the one that waited longest"
+    assert applications_to_check(checked, summaries, NOW) == ["app49"], "the one that waited longest"
     assert applications_to_check(
-        looked, summaries | {"app7": summary("COMPLETED"), "app9": summary(suspected=("pe-0",))}, NOW
+        checked, summaries | {"app7": summary("COMPLETED"), "app9": summary(suspected=("pe-0",))}, NOW
     ) == [
         "app7",
         "app9",
     ]
     assert applications_to_check(dict.fromkeys(names, Memory()), summaries, NOW) == ["app0"], (
-        "a first look is a routine one"
+        "a first check is a routine one"
     )
     assert applications_to_check({"gone": Memory()}, summaries, NOW) == []
 

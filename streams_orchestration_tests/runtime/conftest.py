@@ -141,7 +141,7 @@ def running(tmp_path: Path, hosts: FakeHosts) -> Running:
 
 @pytest.fixture(autouse=True)
 def no_publisher_stays(no_listener_stays: None) -> Iterator[None]:
-    """End the publishers of hosts in this process: each would look fifty times a second while the process lives."""
+    """End the publishers of hosts in this process: each would poll fifty times a second while the process lives."""
     yield
     for thread in threading.enumerate():
         publisher = getattr(getattr(thread, "_target", None), "__self__", None)

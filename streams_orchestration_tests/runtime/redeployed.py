@@ -77,7 +77,7 @@ def expected_counts() -> dict[str, int]:
 
 
 def kept_of(local: LocalApplication) -> list[Any]:
-    """Return all that the catalog has of an application, but what heartbeats and looks change."""
+    """Return all that the catalog has of an application, but what heartbeats and checks change."""
     with local.catalog.read() as connection:
         parts = (tables.application, tables.unit, tables.pe, tables.commit, tables.state, tables.segment, tables.sink)
         return [connection.execute(select(table)).all() for table in parts]

@@ -56,7 +56,7 @@ def test_the_chapter_on_event_time(
     local = LocalApplication(Home(tmp_path / ".streams"), compile_spec(spec), 100)
 
     def work() -> None:
-        stepped.now += 2  # the time between two looks into a directory
+        stepped.now += 2  # the time between two scans of a directory
         for turn in range(8):
             if turn % 4 == 3:
                 local.trigger()

@@ -59,7 +59,7 @@ def requested(place: Place) -> object:
 CALLS: dict[str, Callable[[Place], object]] = {
     "writing a file": lambda place: write_whole(place.home.root / "other", "text"),
     "reading a file": lambda place: place.home.store.read(place.file),
-    "looking at a file": lambda place: place.home.store.size(place.file),
+    "checking a file": lambda place: place.home.store.size(place.file),
     "removing a file": lambda place: place.home.store.remove(place.file),
     "listing a directory": lambda place: place.home.store.below("data"),
     "making a directory": lambda place: place.home.prepare(),
@@ -111,13 +111,13 @@ with Catalog(home).write():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("looks", [True, False])
-def test_a_process_that_a_test_starts_is_watched(place: Place, looks: bool):
-    command = [sys.executable, "-c", IN_A_PROCESS, str(place.home.root), *["look"] * looks]
+@pytest.mark.parametrize("checks", [True, False])
+def test_a_process_that_a_test_starts_is_watched(place: Place, checks: bool):
+    command = [sys.executable, "-c", IN_A_PROCESS, str(place.home.root), *["check"] * checks]
     subprocess.run(command, check=True)  # it is not prevented, so that all of them are found
-    news = write_turns.found()
-    assert all("Path.stat" in line and "runtime/storage/" in line for line in news), news
-    assert bool(news) is looks
+    found = write_turns.found()
+    assert all("Path.stat" in line and "runtime/storage/" in line for line in found), found
+    assert bool(found) is checks
 
 
 DEPLOYS = """

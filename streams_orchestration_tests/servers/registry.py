@@ -21,7 +21,7 @@ START_SECONDS = 180.0
 
 @dataclass
 class SmallRegistry:
-    """A registry with a minimal interface: no schema is looked at, none is refused unless a test says so."""
+    """A registry with a minimal interface: no schema is checked, none is refused unless a test says so."""
 
     address: str = ""
     answers: list[tuple[int, Any]] = field(default_factory=list)

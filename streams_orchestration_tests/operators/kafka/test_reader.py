@@ -51,7 +51,7 @@ def test_messages_of_a_partition_come_in_order(reader: KafkaReader):
 
 
 def test_no_garbage_is_collected_among_messages_that_come(reader: KafkaReader):
-    """Each collection would look at all of them."""
+    """Each collection would check all of them."""
     collected: list[str] = []
     real = reader.client
 

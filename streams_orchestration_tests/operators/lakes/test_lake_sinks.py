@@ -276,7 +276,7 @@ def test_two_publishers_at_once_do_not_both_write(lake: Delta):
             for epoch in range(1, 6):
                 together.wait()
                 operator.deliver_files(delivery(epoch), [file])
-        except Exception as error:  # noqa: BLE001  looked at by the test
+        except Exception as error:  # noqa: BLE001  checked by the test
             errors.append(error)
             together.abort()
 

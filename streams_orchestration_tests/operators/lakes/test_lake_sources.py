@@ -58,7 +58,7 @@ def test_reading_begins_where_it_is_to(lake: Delta, start: Any, expected: list[i
 
 
 def test_the_lag_of_a_lake_source_is_measured(lake: Delta, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(world, "monotonic", itertools.count().__next__)  # each look is more than a period later
+    monkeypatch.setattr(world, "monotonic", itertools.count().__next__)  # each check is more than a period later
     bench = lake.source(startAt={"version": lake.versions()[0]}, pollPeriod=0.01)
     offset: Offset = {}
     lags: list[float] = []

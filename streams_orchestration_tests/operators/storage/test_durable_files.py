@@ -14,7 +14,7 @@ from streams_orchestration.operators.storage import durable_files
 
 
 class Met(PosixPath):
-    """A directory beside which another thread makes one while it is looked at."""
+    """A directory beside which another thread makes one while it is checked."""
 
     def is_relative_to(self, *other: Any) -> bool:
         durable_files.flushed_names.add(Path(f"{self}-new"))

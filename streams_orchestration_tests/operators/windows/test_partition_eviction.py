@@ -1,4 +1,4 @@
-"""Partitions of windows are given up as they are when tuples are looked at one by one."""
+"""Partitions of windows are given up as they are when tuples are checked one by one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def always_changes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def account(rows: list[Row], tumbling: bool, size: Any, policy: Any, evicted: bool) -> Iterator[Any]:
-    """Yield the submitted results tuple by tuple; sliding windows are looked at with every tuple."""
+    """Yield the submitted results tuple by tuple; sliding windows are checked with every tuple."""
     windows: OrderedDict[str, list[Row]] = OrderedDict()
     seen: dict[str, datetime.datetime] = {}
     now = START

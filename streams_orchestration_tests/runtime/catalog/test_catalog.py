@@ -244,7 +244,7 @@ def test_several_processes_may_make_it_at_once(tmp_path: Path, database: str):
 def test_a_catalog_that_is_being_created_beside_left_data_is_not_damaged(
     tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ):
-    """Two commands at once: the second one looks while the first one makes the tables."""
+    """Two commands at once: the second one checks while the first one makes the tables."""
     home, seen = Home(tmp_path / "home").prepare(), list[bool]()
     home.data("app").mkdir(parents=True)
 

@@ -144,10 +144,10 @@ def test_an_error_on_a_sound_catalog_stays_as_it_is(home: Home):
 
 
 def test_reading_the_status_does_not_look_for_damage(home: Home, monkeypatch: pytest.MonkeyPatch):
-    looks: list[str] = []
-    monkeypatch.setattr(SqliteDatabase, "damage", lambda *_, **__: looks.append("look"))
+    checks: list[str] = []
+    monkeypatch.setattr(SqliteDatabase, "damage", lambda *_, **__: checks.append("check"))
     assert main(["status", "app"]) == 0
-    assert looks == []
+    assert checks == []
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ def test_an_error_is_logged_once_until_it_is_another_one_or_gone(caplog: pytest.
     assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["a", "b", "b"]
 
 
-def test_the_storage_is_looked_at_again_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
+def test_the_storage_is_checked_at_again_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
     class Storage:
         address = "s3://bucket"
         reach = reached = Reached()
@@ -65,12 +65,12 @@ def test_the_storage_is_looked_at_again_after_an_unexpected_error(monkeypatch: p
     assert Storage.reached.is_reached()
 
 
-def test_tasks_are_looked_at_again_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
-    looked = Reached()
+def test_tasks_are_checked_at_again_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
+    checked = Reached()
     monkeypatch.setattr(progress_watchdog, "HANG_CHECK_SECONDS", 0.001)
-    monkeypatch.setattr(progress_watchdog, "thread_runs", looked)
+    monkeypatch.setattr(progress_watchdog, "thread_runs", checked)
     with ProgressWatchdog(lambda _: None).task(100):
-        assert looked.is_reached()
+        assert checked.is_reached()
 
 
 def test_a_hold_is_renewed_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
@@ -84,15 +84,15 @@ def test_a_hold_is_renewed_after_an_unexpected_error(monkeypatch: pytest.MonkeyP
 
 
 def test_hosts_are_tended_again_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
-    looked = Reached()
+    checked = Reached()
     changes = SimpleNamespace(mark=lambda: 0, wait=lambda *_: True)
     monkeypatch.setattr(host_rescheduling, "MIN_INTERVAL_SECONDS", 0.001)
     monkeypatch.setattr(host_rescheduling, "Catalog", lambda _home: SimpleNamespace(changes=changes))
-    monkeypatch.setattr(host_rescheduling.HostRescheduler, "reschedule_hosts", looked)
+    monkeypatch.setattr(host_rescheduling.HostRescheduler, "reschedule_hosts", checked)
     thread = host_rescheduling.HostRescheduler(Home(Path("home")), "m")
     thread.start()
     try:
-        assert looked.is_reached()
+        assert checked.is_reached()
     finally:
         thread.end()
 

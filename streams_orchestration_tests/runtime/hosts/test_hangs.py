@@ -83,7 +83,7 @@ LOST = ("the catalog", "no route to it")
 
 
 def test_a_heartbeat_that_the_catalog_does_not_take_is_tried_again_at_the_next_look(monkeypatch: pytest.MonkeyPatch):
-    clock = Looks(count=9)
+    clock = Readings(count=9)
     monkeypatch.setattr(heartbeat, "world", clock)
     beats: list[float] = []
 
@@ -101,7 +101,7 @@ def test_a_heartbeat_that_the_catalog_does_not_take_is_tried_again_at_the_next_l
 def test_a_look_that_fails_is_logged_and_the_next_one_follows(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    clock = Looks(count=12)
+    clock = Readings(count=12)
     monkeypatch.setattr(heartbeat, "world", clock)
     monkeypatch.setattr(heartbeat, "kill", lambda *_: pytest.fail("nothing hangs"))
     beats: list[float] = []
@@ -123,7 +123,7 @@ def test_a_look_that_fails_is_logged_and_the_next_one_follows(
 def test_a_host_is_heard_while_its_engine_starts_and_then_as_long_as_its_main_loop_turns(
     monkeypatch: pytest.MonkeyPatch, is_up: bool, last: float
 ):
-    clock = Looks(count=round(ENGINE_START_SECONDS + 2 * STUCK_SECONDS))
+    clock = Readings(count=round(ENGINE_START_SECONDS + 2 * STUCK_SECONDS))
     monkeypatch.setattr(heartbeat, "world", clock)
     beats: list[float] = []
     presence = SimpleNamespace(beat=lambda: beats.append(clock.now), record_family=tuple, row=lambda: None)
@@ -139,7 +139,7 @@ class NoMoreLooksError(Exception):
     """The test has seen enough."""
 
 
-class Looks:
+class Readings:
     """A clock that goes on when the heart sleeps."""
 
     def __init__(self, count: int) -> None:

@@ -116,19 +116,19 @@ def test_units_are_told_at_once_of_what_has_happened_and_else_now_and_then(host:
 def test_a_host_looks_at_the_units_of_others_now_and_then_and_when_one_has_died(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ):
-    looks: list[Any] = []
-    monkeypatch.setattr(hosts, "advance_units", lambda *given: looks.append(given[2]))
+    checks: list[Any] = []
+    monkeypatch.setattr(hosts, "advance_units", lambda *given: checks.append(given[2]))
     everything, own = None, {"region-0"}
     for now in (100.0, 101.0, 109.0, 110.0, 111.0):
         host.advance_units(now)
-    assert looks == [everything, own, own, everything, own]
+    assert checks == [everything, own, own, everything, own]
     host.neighbours = [(2**22 + 1, 1.0)]
-    assert host.reconcile(), "nobody may be left who looks at its units"
+    assert host.reconcile(), "nobody may be left who checks its units"
     host.advance_units(112.0)
-    assert looks[-1] is everything
+    assert checks[-1] is everything
     host.reconcile()
     host.advance_units(113.0)
-    assert looks[-1] == own
+    assert checks[-1] == own
 
 
 def test_files_of_a_query_are_removed_when_the_next_generation_begins(tmp_path: Path):

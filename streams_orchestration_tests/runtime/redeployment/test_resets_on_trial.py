@@ -28,7 +28,7 @@ TRIED = 4
 
 
 class OnTrial:
-    """A redeploy on trial whose unit fails as often as it is reset, by a cause outside; a look takes half a second."""
+    """A redeploy on trial whose unit fails as often as it is reset, by a cause outside; a check takes half a second."""
 
     def __init__(self, local: LocalApplication, monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> None:
         self.local, self.errors = local, [*errors]

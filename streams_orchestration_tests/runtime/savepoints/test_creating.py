@@ -289,7 +289,7 @@ def test_a_stopped_application_stays_so_if_the_process_that_runs_it_for_a_savepo
 
 
 def take_with_hosts(local: LocalApplication) -> SavepointPlace:
-    """Only the second look steps the PEs: the hosts are up by then."""
+    """Only the second poll steps the PEs: the hosts are up by then."""
     whole = creating.drain
     stepping = take.__globals__["drained"]
 

@@ -38,7 +38,7 @@ def program() -> PeProgram:
 
 @pytest.fixture
 def ticking(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A clock that moves on by one whenever somebody looks."""
+    """A clock that moves on by one whenever somebody readings."""
     monkeypatch.setattr(meters, "clock", itertools.count().__next__)
     yield
 
@@ -47,7 +47,7 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_the_parts_are_the_whole_however_operators_call_each_other(ticking: None, trees: list[Calls]):
     began = meters.clock() + 1
     meter = Meter(program())
-    looks: dict[int, int] = dict.fromkeys(range(4), 0)
+    readings: dict[int, int] = dict.fromkeys(range(4), 0)
 
     def call(tree: Calls) -> None:
         operator, inner = tree
@@ -56,13 +56,13 @@ def test_the_parts_are_the_whole_however_operators_call_each_other(ticking: None
             call(each)
         meter.switch(paying)
         # one tick until the first call in it, and one after each of them
-        looks[operator] += 1 + len(inner)
+        readings[operator] += 1 + len(inner)
 
     for tree in trees:
         call(tree)
     actual = meter.counts({}, {}, {})
-    assert {n: meter.operators[n].cpu for n in looks} == looks
-    assert actual["tasks"]["cpu_ns"] + sum(looks.values()) == meters.clock() - 1 - began
+    assert {n: meter.operators[n].cpu for n in readings} == readings
+    assert actual["tasks"]["cpu_ns"] + sum(readings.values()) == meters.clock() - 1 - began
 
 
 @pytest.mark.usefixtures("ticking")

@@ -1,4 +1,4 @@
-"""Resets that a look asks for: of every unit by itself, and of every failure once."""
+"""Resets that a check asks for: of every unit by itself, and of every failure once."""
 
 from __future__ import annotations
 

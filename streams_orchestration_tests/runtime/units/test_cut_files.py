@@ -115,7 +115,7 @@ def test_nothing_is_recorded_for_a_unit_that_a_redeploy_removes_meanwhile(
     problem = CutFile.problem
 
     def removed_meanwhile(file: CutFile, store: Store, sizes: Mapping[str, int] | None = None) -> str | None:
-        if sizes is None:  # the files of the unit are looked at again, one by one
+        if sizes is None:  # the files of the unit are checked again, one by one
             with local.catalog.write() as connection:
                 forget_units(connection, local.name, ["region-0"])
         return problem(file, store, sizes)
@@ -153,8 +153,8 @@ def test_a_look_takes_up_so_many_files_and_the_next_one_others(tmp_path: Path, m
     needed = files(local)
     monkeypatch.setattr(cut_files, "MOST_FILES", 1)
     place(local, needed[-1].path).unlink()
-    looks = [check_cuts(local.catalog, local.name, turn=turn) for turn in range(len(needed))]
-    assert "region-0" in looks[-1]
+    checks = [check_cuts(local.catalog, local.name, turn=turn) for turn in range(len(needed))]
+    assert "region-0" in checks[-1]
 
 
 def test_an_explicit_check_looks_at_all_files_of_the_cuts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

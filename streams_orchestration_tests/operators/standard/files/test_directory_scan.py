@@ -21,7 +21,7 @@ from streams_orchestration_tests.servers.s3 import BUCKET, S3
 
 NAMES = st.sampled_from(["a", "b", "c", ".d", "e.csv"])
 COMING = st.lists(st.lists(st.tuples(NAMES, st.integers(1, 5)), max_size=4), max_size=5)
-"""The files written between two looks: names with the seconds of their time."""
+"""The files written between two scans: names with the seconds of their time."""
 
 
 def write(directory: Path, name: str, second: int = 1) -> None:
@@ -34,8 +34,8 @@ def scan(place: Path | str, schema: str = "file string", *, trigger: bool = Fals
     return OperatorHarness(DirectoryScan, outputs=[schema], parameters=wanted, trigger=trigger)
 
 
-def looked(harness: OperatorHarness, offset: Offset, limit: int = 10) -> Offset:
-    """Look once, at once, and submit what was found."""
+def scanned(harness: OperatorHarness, offset: Offset, limit: int = 10) -> Offset:
+    """Scan once, at once, and submit what was found."""
     harness.operator.due = 0.0  # type: ignore[attr-defined]
     offset = harness.produce(offset, limit).offset
     while offset["waiting"]:
@@ -61,7 +61,7 @@ def test_each_file_once_in_the_order_of_each_look(
             there[name] = second
         new = [(second if by == "date" else 0, name) for name, second in there.items() if before.get(name) != second]
         wanted += [name for _, name in sorted(new)]
-        offset = looked(harness, offset, limit)
+        offset = scanned(harness, offset, limit)
         if restarts:
             harness.restart()
     assert found(harness) == wanted
@@ -96,11 +96,11 @@ def test_a_directory_is_looked_at_again_after_a_while(tmp_path: Path):
 def test_a_file_that_is_gone_and_comes_again_is_new(tmp_path: Path):
     write(tmp_path, "a")
     harness = scan(tmp_path)
-    offset = looked(harness, {})
+    offset = scanned(harness, {})
     (tmp_path / "a").unlink()
-    offset = looked(harness, offset)
+    offset = scanned(harness, offset)
     write(tmp_path, "a")
-    assert looked(harness, offset)["known"] == {"a": 1_000_000_000}
+    assert scanned(harness, offset)["known"] == {"a": 1_000_000_000}
     assert found(harness) == ["a", "a"]
 
 
@@ -109,12 +109,12 @@ def test_parameters_say_which_files_count(tmp_path: Path):
         write(tmp_path, name, number)
     (tmp_path / "e.csv").mkdir()
     harness = scan(tmp_path, pattern=r"\.csv$", ignoreDotFiles=True, order="descending")
-    looked(harness, {})
+    scanned(harness, {})
     assert found(harness) == ["d.csv", "b.csv"]
     later = scan(tmp_path, ignoreExistingFilesAtStartup=True)
-    offset = looked(later, {})
+    offset = scanned(later, {})
     write(tmp_path, "f", 6)
-    looked(later, offset)
+    scanned(later, offset)
     assert found(later) == ["f"]
 
 
@@ -122,7 +122,7 @@ def test_metadata_of_a_file_become_attributes(tmp_path: Path):
     write(tmp_path, "a", 3)
     facts = {"at": "modified", "bytes": "size", "file": "path", "of": "directory", "short": "name"}
     harness = scan(tmp_path, "file string, short string, of string, bytes bigint, at timestamp", metadata=facts)
-    looked(harness, {})
+    scanned(harness, {})
     assert harness.rows() == [(str(tmp_path / "a"), "a", str(tmp_path), 3, datetime.fromtimestamp(3, UTC))]
 
 
@@ -140,7 +140,7 @@ def test_an_epoch_of_a_region_that_it_drives_ends_with_every_file(tmp_path: Path
     for name in "abc":
         write(tmp_path, name)
     harness = scan(tmp_path, trigger=True)
-    looked(harness, {})
+    scanned(harness, {})
     assert (found(harness), harness.consistent) == (["a", "b", "c"], 3)
 
 
@@ -152,7 +152,7 @@ def test_a_directory_that_is_gone_holds_up(tmp_path: Path):
     assert harness.operator.pause() == 0.5  # type: ignore[attr-defined]
     (tmp_path / "in").mkdir()
     write(tmp_path / "in", "a")
-    looked(harness, {})
+    scanned(harness, {})
     assert found(harness) == ["a"]
 
 
@@ -167,7 +167,7 @@ def test_an_object_store_is_a_directory(s3: S3):
         harness = scan(f"s3://{BUCKET}/{directory}/", storage=storage, sortBy="name")
         assert harness.produce({}) == ({}, False)
         proxy.open()
-        looked(harness, {})
+        scanned(harness, {})
     finally:
         proxy.close()
     assert harness.rows() == [(address,) for address in sorted(addresses)]
@@ -207,8 +207,8 @@ def test_names_and_links_that_are_not_files_hide_no_other_file(tmp_path: Path, c
     (tmp_path / "nowhere").symlink_to(tmp_path / "absent")
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.csv")).write_text("x")
     harness = scan(tmp_path)
-    offset = looked(harness, {})
-    looked(harness, offset)
+    offset = scanned(harness, {})
+    scanned(harness, offset)
     assert found(harness) == ["a"]
     [record] = caplog.records
     assert "the name '\\udcff.csv' of a file is not UTF-8 text, so the file is left out" in record.getMessage()

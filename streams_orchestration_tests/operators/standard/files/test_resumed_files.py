@@ -1,4 +1,4 @@
-"""FileSource goes on inside of a file: the same tuples from every offset, without a look at what lies before."""
+"""FileSource goes on inside of a file: the same tuples from every offset, without reading what lies before."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_two_publishers_at_once_do_not_both_write(tmp_path: Path, target: Target
             for epoch in range(1, 6):
                 together.wait()
                 operator.deliver(key(epoch), read_batches(file))
-        except Exception as error:  # noqa: BLE001  looked at by the test
+        except Exception as error:  # noqa: BLE001  checked by the test
             errors.append(error)
             together.abort()
         finally:

@@ -19,7 +19,7 @@ with ProgressWatchdog().task(1):
 
 
 @pytest.mark.parametrize(
-    ("looks", "ended"),
+    ("checks", "ended"),
     [
         pytest.param([5, 5, 5], [], id="a moment"),
         pytest.param([5, 5, 5, 5], [3], id="the limit"),
@@ -28,11 +28,11 @@ with ProgressWatchdog().task(1):
         pytest.param([5] * 7, [3, 3], id="it cannot be ended"),
     ],
 )
-def test_only_what_stands_still_for_the_limit_is_ended(looks: list[int | None], ended: list[int]):
+def test_only_what_stands_still_for_the_limit_is_ended(checks: list[int | None], ended: list[int]):
     actual: list[int] = []
     progress = ProgressWatchdog(actual.append)
     with progress.task(3):
-        for runs in looks:
+        for runs in checks:
             progress.check_progress(runs)
     assert actual == ended
 

@@ -63,7 +63,7 @@ class FailingQuery(SparkQuery):
 
 @pytest.fixture
 def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FailingQuery:
-    """With a clock that moves a minute with every look at it."""
+    """With a clock that moves a minute with every reading."""
     minutes = iter(range(0, 6000, 60))
     monkeypatch.setattr(query, "time", SimpleNamespace(monotonic=lambda: next(minutes), time_ns=lambda: 1))
     monkeypatch.setattr(FailingQuery, "started", 0)
@@ -74,10 +74,10 @@ def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FailingQuery:
 
 def test_a_query_that_python_was_too_slow_for_starts_again_and_not_for_ever(failing: FailingQuery):
     failing.why = f"org.apache.spark.SparkException: {SLOW_START}."
-    looks = 0
+    polls = 0
     while failing.failure() is None:
-        looks += 1
-    assert (failing.started, looks) == (MOST_STARTS, 2 * (MOST_STARTS - 1))
+        polls += 1
+    assert (failing.started, polls) == (MOST_STARTS, 2 * (MOST_STARTS - 1))
     assert SLOW_START in str(failing.failure())
 
 

@@ -139,7 +139,7 @@ def test_a_clone_goes_on_from_an_exported_savepoint(tmp_path: Path, monkeypatch:
 
 @pytest.mark.usefixtures("no_hosts")
 def test_results_behind_the_cut_are_repeated_after_a_reset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(frame_query, "NOTE_SECONDS", 0.0)  # every look at the query notes its progress
+    monkeypatch.setattr(frame_query, "NOTE_SECONDS", 0.0)  # every poll of the query notes its progress
     with application(tmp_path, graph(width=1)) as local:
         run_some(local, 4)
         (joined,) = (each for each in read_metrics(local.home, local.name).operators if each.name == "Joined")
