@@ -52,6 +52,11 @@ UNIDIOMATIC = re.compile(
     r"|, and th(?:is|ese) (?:is|are)\b"
 )
 """Constructions that no text may have, since English says them in other words: "is not a", "no longer"."""
+LOOK = re.compile(
+    r"\bnews\b|\b(?:an?|one|the|two|each|every|last|next|first|second|between) looks?\b(?!-)|\b(?:is|are) looked at\b",
+    re.IGNORECASE,
+)
+"""Words for a check of a state, and for its changes, that have a standard term."""
 POINTER = re.compile(r"^    [A-Z][\w., ]*: (?:see|as (?:for|in|of)) `[^`]+`(?:(?:,| and) `[^`]+`)*\.$", re.MULTILINE)
 """An entry of a section `Raises` that names another function in place of the condition."""
 SENTENCE_POINTER = re.compile(
@@ -127,6 +132,11 @@ RULES = {
     ),
     "unidiomatic": Rule((*DOCSTRINGS, "message", "comment"), words(UNIDIOMATIC), "use the common words"),
     "riddle": Rule(("message",), words(RIDDLES), "name the thing, its place and the remedy"),
+    "look": Rule(
+        (*DOCSTRINGS, "description", "helper", "message", *COMMENTS),
+        words(LOOK),
+        "a process polls or checks; a thing changes",
+    ),
     "pointer": Rule(
         (*DOCSTRINGS, "message"),
         pointers,

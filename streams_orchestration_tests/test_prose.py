@@ -67,6 +67,8 @@ EXAMPLES = [
     ("riddle", "message", "reverted, the plan before it runs", ["the plan before"]),
     ("riddle", "message", "Bring it back, or start anew; int is wanted", ["Bring it back", "anew", "is wanted"]),
     ("riddle", "message", "the text behind a line; lag behind the watermark; T stands for any type", ["behind a"]),
+    ("look", "docstring", "Two looks at a unit with news, which is looked at.", ["Two looks", "news", "is looked at"]),
+    ("look", "message", "a value that looks like a key; look at the log, or look it up by a look-up", []),
     ("pointer", "function", "It.\n\nRaises:\n    AError, BError: see `f` and `C.g`.\n    DError: as for `f`.", 2),
     ("pointer", "function", "It.\n\nRaises:\n    AError: it is gone; `f` has the conditions.\n    B: old; see `f`.", 0),
     ("pointer", "message", "Raises AError as `f` does; raises like\n`g`. Raise what the base class, or `h` raises.", 3),
