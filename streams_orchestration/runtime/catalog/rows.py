@@ -158,7 +158,7 @@ class UnitRow(CatalogRow):
     give_up_at: float | None  # time limit for a cause outside of the application
     tries: Annotated[tuple[Tries, ...], TriesColumn(), NoneType]  # resets for each kind of cause
     state: Annotated[UnitState, Default("STARTED")]
-    dirty: Flag  # its first start failed, which only a reset mends
+    dirty: Flag  # it cannot start without a reset
     since: Annotated[float, Default(0.0)]  # time at which it entered its state
     timer: Timer | None
     deadline: float | None

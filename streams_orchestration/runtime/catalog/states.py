@@ -81,7 +81,7 @@ def waits_for_reset(state: UnitState, *, dirty: bool) -> bool:
 
     Args:
         state: the state of the unit.
-        dirty: True if its first start failed.
+        dirty: True if the unit cannot start without a reset.
     """
     return state == "UNHEALTHY" or (state == "STARTED" and dirty)
 

@@ -88,7 +88,7 @@ class RegionRecord:
     attempts: int = 0
     """The number of resets since the last complete checkpoint (B5)."""
     dirty: bool = False
-    """True if something happened before the first start that only a reset can repair."""
+    """True if the unit cannot start without a reset."""
     timer: Timer | None = None
     """The kind of the current timer; None if no timer runs. There is at most one timer."""
     deadline: float | None = None

@@ -113,7 +113,7 @@ class UnitStatus:
     since: float = 0.0
     """The time at which the unit entered its state, in unix seconds."""
     dirty: bool = False
-    """True if the unit's start failed, so that the unit waits for a reset."""
+    """True if the unit cannot start without a reset."""
     cause: str | None = None
     """The reason why the unit is unhealthy or is being reset, kept until it completes an epoch; None without one."""
     asked: bool = False
