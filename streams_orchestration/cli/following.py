@@ -110,7 +110,7 @@ class Follower:
         self._begun: dict[str, api.UnitFailure] = {}
         """Unit -> the failure that its newest reset answers, until that reset is recorded."""
         self._recording: tuple[str, BackgroundCall[object]] | None = None
-        """The unit whose reset is being recorded, one at a time."""
+        """The unit whose reset is being recorded, one at a time; None while no reset is recorded."""
 
     def follow(self) -> api.ApplicationStatus:
         """Show the application and reset its failed units until it is complete or stopped, or the user wants to stop.
