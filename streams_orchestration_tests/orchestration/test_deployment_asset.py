@@ -125,11 +125,11 @@ def resetting() -> dg.JobDefinition:
 @pytest.fixture
 def at(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The spec that the functions above build; Dagster forgets the job that they have built before."""
+    monkeypatch.setenv("DEMO_SPEC", str(spec))
+    monkeypatch.setenv("STREAMS_HOME", str(home.root))
     built = dg.reconstructable(redeploying)
     built.get_definition.cache_clear()
     built.get_repository_definition.cache_clear()
-    monkeypatch.setenv("DEMO_SPEC", str(spec))
-    monkeypatch.setenv("STREAMS_HOME", str(home.root))
     return spec
 
 

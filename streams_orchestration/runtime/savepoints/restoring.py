@@ -93,7 +93,9 @@ class _Restoring:
             StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
             OperatorError, SetUpError: a state cannot be read, or an operator cannot be set up.
             NotDeployableError: the run is to continue a Spark query that has closed all its windows.
-            ImplementationError: the class of a source cannot be imported.
+            OtherVersionError: another version of the product wrote the program of a PE.
+            ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
+            InvariantError: the cut of a unit breaks a rule of the protocol.
         """
         accepted, manifest, positions = self._accepted, self._manifest, self._manifest.positions
         cut = CommonCut(
