@@ -38,7 +38,11 @@ from streams_orchestration.runtime.redeployment.state_migration import (
     removed_on_failure,
 )
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, require_incomplete, switch
-from streams_orchestration.runtime.redeployment.trial_supervision import await_trial, launch_or_revert
+from streams_orchestration.runtime.redeployment.trial_supervision import (
+    await_trial,
+    launch_or_revert,
+    settle_former_trial,
+)
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.holding import HeldUnits, hold_units
 from streams_orchestration.runtime.units.trial import record_revert
@@ -122,7 +126,7 @@ def accept_redeploy(opened: OpenedApplication, request: Redeploy | Revert) -> Re
         ValueError: the time zone changes, and the filter of an Import is wrong.
         CatalogError: the catalog cannot be used.
     """
-    await_trial(opened.catalog, opened.name)  # the trial of a redeploy whose process has died
+    settle_former_trial(opened.catalog, opened.name)
     redeployment = preview_redeploy(opened.catalog, opened.wanted, request.drop_state)
     if not redeployment.acceptable:
         raise RedeployRefusedError(redeployment)
@@ -312,6 +316,9 @@ def switch_over(change: PlanChange, new: NewPlan) -> list[str]:
 def await_decision(trial: PlanOnTrial) -> Redeployment:
     """Wait until the trial of a new plan is decided; return the redeploy with its measured pause.
 
+    If the previous plan was restored, here or by another process, its hosts are started, unless the application was
+    stopped before the redeploy.
+
     Raises:
         RevertedError: the previous plan was restored. An application that was stopped before is stopped again.
         OnTrialError: the application was stopped during the trial.
@@ -327,7 +334,7 @@ def await_decision(trial: PlanOnTrial) -> Redeployment:
     if decided.state == "REVERTED":
         if trial.was_stopped:
             cancel_application(catalog, application)
-        else:  # another process may have reverted the plan without starting hosts
+        else:
             launch_hosts(catalog, application)
         raise RevertedError(trial.redeployment, decided.cause or "")
     return replace(trial.redeployment, measured_seconds=decided.pause)

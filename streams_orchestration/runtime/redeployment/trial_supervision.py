@@ -34,10 +34,31 @@ class OnTrialError(StreamsRuntimeError):
         )
 
 
+def settle_former_trial(catalog: Catalog, application: str) -> None:
+    """Wait until a trial is decided whose process has died; if it is reverted, start hosts of the restored plan.
+
+    The caller holds the start lock, so the process of an open trial is no longer there.
+
+    Raises:
+        OnTrialError: a trial is open, and the application is stopped.
+        NotDeployedError: the application is not deployed.
+        HostLaunchError, JavaError: a host cannot be started.
+        OtherVersionError: another version of the product wrote the program of a PE.
+        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
+        CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
+    """
+    with catalog.read() as connection:
+        was_open = is_on_trial(connection, application)
+    decided = await_trial(catalog, application)
+    if was_open and decided is not None and decided.state == "REVERTED":
+        launch_hosts(catalog, application)
+
+
 def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
     """Wait until the trial of an application's last redeploy is decided, and reset failed units meanwhile.
 
-    If a host cannot be started for a reset, or no machine takes it, the trial is reverted.
+    If a host cannot be started for a reset, or no machine takes it, the trial is reverted. The caller starts or stops
+    the hosts of the restored plan.
 
     Returns:
         The decided trial; None if there was none.
@@ -82,8 +103,10 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
 def launch_or_revert(catalog: Catalog, application: str) -> None:
     """Start the hosts that a new plan needs; if one cannot be started, or no machine takes it, revert the trial.
 
+    The caller starts or stops the hosts of the restored plan.
+
     Raises:
-        HostLaunchError: a host cannot be started, and no trial is open; or a host of the restored plan cannot be.
+        HostLaunchError: a host cannot be started, and no trial is open.
         JavaError: this machine has no Java that Spark can use. The trial is not reverted for that.
         NotDeployedError: the application is not deployed.
         OtherVersionError, StreamsRuntimeError: the plan is of another version, or a unit that needs a reset was
@@ -96,13 +119,11 @@ def launch_or_revert(catalog: Catalog, application: str) -> None:
 
 @contextmanager
 def _reverted_without_hosts(catalog: Catalog, application: str) -> Generator[None]:
-    """Revert the trial if the block cannot start a host, or no machine takes one, and start hosts of the old plan.
+    """Revert the trial if the block cannot start a host, or no machine takes one.
 
     Raises:
-        HostLaunchError: a host cannot be started, and no trial is open; or a host of the restored plan cannot be.
-        JavaError: this machine has no Java that Spark can use.
+        HostLaunchError: a host cannot be started, and no trial is open.
         NotDeployedError: the application is not deployed.
-        OtherVersionError, StreamsRuntimeError: the plan is of another version, or a unit was removed meanwhile.
         InvariantError: the return to the previous plan breaks a rule of the protocol.
     """
     try:
@@ -113,4 +134,3 @@ def _reverted_without_hosts(catalog: Catalog, application: str) -> Generator[Non
     except HostLaunchError as error:
         if not revert_open(catalog, application, str(error)):
             raise
-        launch_hosts(catalog, application)

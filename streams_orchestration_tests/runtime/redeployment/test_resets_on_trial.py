@@ -39,7 +39,6 @@ class OnTrial:
         monkeypatch.setattr(trial_supervision, "POLL_SECONDS", 0.0)
         monkeypatch.setattr(trial_supervision, "advance_and_read_units", self.observe)
         monkeypatch.setattr(trial_supervision, "reset_failed_unit", self.reset)
-        monkeypatch.setattr(trial_supervision, "launch_hosts", lambda *_, **__: ())
         monkeypatch.setattr(world, "now", lambda: self.now)
 
     def observe(self, *_: object) -> UnitsStatus:

@@ -25,7 +25,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
 from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
 from streams_orchestration.runtime.redeployment.redeploying import PlanOnTrial
-from streams_orchestration.runtime.redeployment.trial_supervision import OnTrialError
+from streams_orchestration.runtime.redeployment.trial_supervision import OnTrialError, settle_former_trial
 from streams_orchestration.runtime.rollout import bringing_up
 from streams_orchestration.runtime.rollout.reverting import (
     NotRevertedError,
@@ -228,23 +228,59 @@ def test_the_process_that_redeploys_says_that_it_was_reverted_and_why(
     finish(local)
 
 
-def test_a_host_that_cannot_be_started_at_all_takes_the_plan_back(
-    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
-):
-    calls: list[str] = []
+@pytest.fixture
+def launches(local: LocalApplication, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The fingerprint of the plan that is deployed at each start of hosts; the first start fails."""
+    launches: list[str] = []
 
-    def launch(*_: object, **__: object) -> tuple[int, ...]:
-        calls.append("launch")
-        if len(calls) == 1:
+    def launch(*_: object, **__: object) -> tuple[str, ...]:
+        launches.append(read_status(local.home, local.name).fingerprint)
+        if len(launches) == 1:
             message = "host 1 of app could not be started: there is no Java"
             raise HostLaunchError(message)
         return ()
 
     for module in (trial_supervision, redeploying):
         monkeypatch.setattr(module, "launch_hosts", launch)
+    return launches
+
+
+def test_a_host_that_cannot_be_started_at_all_takes_the_plan_back(local: LocalApplication, launches: list[str]):
+    former = read_status(local.home, local.name).fingerprint
     with pytest.raises(RevertedError, match="there is no Java"):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
-    assert len(calls) > 1, "what the previous plan needs is started"
+    assert launches[0] != former
+    assert launches[1:] == [former], "hosts of the previous plan are started once"
+    finish(local)
+
+
+def test_an_application_that_was_stopped_is_stopped_after_a_revert_and_starts_no_host_for_that(
+    local: LocalApplication, launches: list[str]
+):
+    cancel_application(local.catalog, local.name, 1.0)
+    with pytest.raises(RevertedError, match="there is no Java"):
+        locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
+    assert len(launches) == 1, "hosts of the new plan alone were to be started"
+    assert read_status(local.home, local.name).state == "STOPPED"
+
+
+def test_hosts_are_started_after_the_revert_of_a_trial_whose_process_has_died(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    launches: list[str] = []
+
+    def launch(*_: object) -> None:
+        launches.append(read_status(local.home, local.name).fingerprint)
+
+    former = read_status(local.home, local.name).fingerprint
+    begin(local)
+    monkeypatch.setattr(trial_supervision, "launch_hosts", launch)
+    time_is_over(local)
+    settle_former_trial(local.catalog, local.name)
+    assert trial_of(local).state == "REVERTED"
+    assert launches == [former]
+    settle_former_trial(local.catalog, local.name)
+    assert launches == [former], "a trial that was decided before starts nothing"
     finish(local)
 
 
