@@ -20,6 +20,7 @@ from streams_orchestration.runtime.deployment.requests import (
     StartOver,
 )
 from streams_orchestration.runtime.redeployment import redeploying
+from streams_orchestration.runtime.redeployment.trial_supervision import settle_former_trial
 from streams_orchestration.runtime.rollout import bringing_up, reverting
 from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.savepoints import creating, restoring
@@ -59,6 +60,7 @@ def create_savepoint(home: Home, application: str, name: str | None = None, **op
 def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
     with lock_start(home.prepare(), wanted.name, "redeploy") as lock:
         opened, request = open_application(home, lock, wanted), Redeploy(**options)
+        settle_former_trial(opened.catalog, opened.name)
         redeployment = redeploying.accept_redeploy(opened, request)
         if not redeployment.replaces_plan:
             return redeployment

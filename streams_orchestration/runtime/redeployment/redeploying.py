@@ -38,11 +38,7 @@ from streams_orchestration.runtime.redeployment.state_migration import (
     removed_on_failure,
 )
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, require_incomplete, switch
-from streams_orchestration.runtime.redeployment.trial_supervision import (
-    await_trial,
-    launch_or_revert,
-    settle_former_trial,
-)
+from streams_orchestration.runtime.redeployment.trial_supervision import await_trial, launch_or_revert
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.holding import HeldUnits, hold_units
 from streams_orchestration.runtime.units.trial import record_revert
@@ -110,7 +106,7 @@ class PlanOnTrial:
 
 
 def accept_redeploy(opened: OpenedApplication, request: Redeploy | Revert) -> Redeployment:
-    """Wait until an earlier trial is decided, and preview the redeploy; refuse it if it would lose state.
+    """Preview a redeploy, and refuse it if it would lose state. An earlier trial is settled (`settle_former_trial`).
 
     Args:
         opened: the application with the new plan.
@@ -118,15 +114,12 @@ def accept_redeploy(opened: OpenedApplication, request: Redeploy | Revert) -> Re
 
     Raises:
         RedeployRefusedError: state would be lost that the request does not name.
-        StreamsRuntimeError: the request names an operator whose state would not be lost; a state cannot be read; an
-            earlier redeploy is on trial, and the application is stopped or hosts cannot be started; the application is
-            not deployed, or of another version of the product; or a rule of the protocol is broken. Each cause has a
-            subclass.
+        StreamsRuntimeError: the request names an operator whose state would not be lost; a state cannot be read; or
+            the application is not deployed, or of another version of the product. Each cause has a subclass.
         ImplementationError: an operator of the new plan cannot be imported.
         ValueError: the time zone changes, and the filter of an Import is wrong.
         CatalogError: the catalog cannot be used.
     """
-    settle_former_trial(opened.catalog, opened.name)
     redeployment = preview_redeploy(opened.catalog, opened.wanted, request.drop_state)
     if not redeployment.acceptable:
         raise RedeployRefusedError(redeployment)

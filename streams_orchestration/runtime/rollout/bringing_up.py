@@ -25,6 +25,7 @@ from streams_orchestration.runtime.redeployment.redeploying import (
     replace_plan,
     try_out,
 )
+from streams_orchestration.runtime.redeployment.trial_supervision import settle_former_trial
 from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint
 from streams_orchestration.runtime.savepoints.restoring import RestoredApplication, restore
 from streams_orchestration.runtime.storage.home import Home
@@ -88,7 +89,8 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
         RedeployRefusedError: state would be lost that the request does not name.
         StreamsRuntimeError: the application cannot run here or in this way, or is complete; another version of the
             product wrote the deployed plan; a setting cannot be used; or the plan cannot be replaced or restored for
-            one of the causes of `accept_redeploy`, `replace_plan` and `restore`. Each cause has a subclass.
+            one of the causes of `settle_former_trial`, `accept_redeploy`, `replace_plan` and `restore`. Each cause has
+            a subclass.
         ApplicationError: Spark refuses a query.
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         ValueError: the time zone changes, and the filter of an Import is wrong.
@@ -107,6 +109,7 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
             place = find_savepoint(home, savepoint, opened.name)
             return BroughtUp(restored=restore(opened, place, drop_state=drop_state, fresh=fresh))
         case Redeploy() | Revert():
+            settle_former_trial(opened.catalog, opened.name)
             redeployment = accept_redeploy(opened, request)
             if redeployment.replaces_plan:
                 return BroughtUp(redeployment, trial=replace_plan(opened, redeployment, request))
