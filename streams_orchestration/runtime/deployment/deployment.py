@@ -119,7 +119,7 @@ def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Com
     compilation = wanted.compilation
     row = ApplicationRow.one(connection, select(a).where(a.c.name == application))
     require_same(row, wanted)
-    begin_from_state(connection, opened, row.state)
+    begin_from_state(connection, opened)
     if row.plan == FIRST_PLAN:
         _write_programs(connection, wanted.plan)
     else:  # the deployed PEs have other numbers than the compiled ones
@@ -131,13 +131,12 @@ def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Com
     return compilation
 
 
-def begin_from_state(connection: Connection, opened: OpenedApplication, state: str) -> None:
+def begin_from_state(connection: Connection, opened: OpenedApplication) -> None:
     """Begin a run of an application from its state: record its kind, and reopen complete parts if it may continue them.
 
     Args:
         connection: a connection in a write transaction.
         opened: the application, with the kind of run that begins.
-        state: the state of the application until now.
 
     Raises:
         NotDeployableError: the application is partly removed; a bounded run is wanted, but an unbounded one is under
@@ -147,7 +146,7 @@ def begin_from_state(connection: Connection, opened: OpenedApplication, state: s
     application, run = opened.name, opened.run
     begin_run(connection, application, run)
     reopened = (run.available_now or run.reopens) and reopen(connection, application)
-    resume(connection, application, "STOPPED" if reopened else state, opened.settings)
+    resume(connection, application, opened.settings, restarts=reopened)
 
 
 def _insert(connection: Connection, compilation: Compilation, opened: OpenedApplication) -> None:
@@ -188,26 +187,37 @@ def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:
 
 
 def resume(
-    connection: Connection, application: str, state: str, settings: Settings, until: float | None = None
+    connection: Connection,
+    application: str,
+    settings: Settings,
+    *,
+    restarts: bool = False,
+    until: float | None = None,
 ) -> None:
-    """Mark an application as wanted to run; `until` is the end of a temporary run in unix seconds.
+    """Mark an application as wanted to run. If it has stopped, it restarts.
 
-    If it had stopped, by its former `state` or because a bounded run has ended, every PE continues after its last
-    commit, in a new generation that fences off old processes. Its hosts then get the given settings, their failed
-    launches no longer count, and an open trial begins its time again. A unit with a Spark query that has stopped within
-    an epoch is marked for a reset.
+    Every PE then continues after its last commit, in a new generation that fences off old processes. Its hosts get the
+    given settings, their failed launches no longer count, and an open trial begins its time again. A unit with a Spark
+    query that has stopped within an epoch is marked for a reset.
+
+    Args:
+        connection: a connection in a write transaction.
+        application: the name of the application.
+        settings: the settings of its hosts if it restarts.
+        restarts: restart it even if it runs or is complete.
+        until: the end of a temporary run in unix seconds; None without an end.
 
     Raises:
         NotDeployableError: the application is partly removed.
         OtherVersionError: another version of the product wrote the program of a PE.
     """
     a, u = tables.application, tables.unit
+    row = connection.execute(select(a.c.wanted, a.c.state).where(a.c.name == application)).one()
+    require_not_removed(application, row.wanted)
     # a bounded run that has stopped by itself is no longer wanted, but may not be marked as STOPPED yet
-    wanted = connection.execute(select(a.c.wanted).where(a.c.name == application)).scalar_one()
-    require_not_removed(application, wanted)
-    ends = wanted == "STOPPED" and state != "COMPLETED"
+    stopped = row.state == "STOPPED" or (row.wanted == "STOPPED" and row.state != "COMPLETED")
     want_running(connection, application, until)
-    if state != "STOPPED" and not ends:
+    if not (stopped or restarts):
         return
     begin_running(connection, application, settings)
     forget_launches(connection, application)

@@ -200,7 +200,7 @@ def resumed(opened: OpenedApplication) -> Generator[bool]:
             require_incomplete(connection, application)
             row = connection.execute(select(a.c.wanted, a.c.state).where(a.c.name == application)).one()
             was_stopped = "STOPPED" in (row.wanted, row.state)
-            resume(connection, application, row.state, opened.settings)
+            resume(connection, application, opened.settings)
         yield was_stopped
     except BaseException:
         if was_stopped:

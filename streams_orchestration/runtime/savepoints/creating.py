@@ -196,8 +196,8 @@ def _run_to_a_cut(catalog: Catalog, application: str, *, for_a_while: bool) -> N
     """
     settings = Settings.from_environment(catalog.home.environment)
     with catalog.write() as connection:
-        state = application_row(connection, catalog.home, application).state
-        resume(connection, application, state, settings, clock.now() + HOLD_SECONDS if for_a_while else None)
+        application_row(connection, catalog.home, application)
+        resume(connection, application, settings, until=clock.now() + HOLD_SECONDS if for_a_while else None)
 
 
 def _explain_missing_cut(catalog: Catalog, application: str, rest: str) -> str:

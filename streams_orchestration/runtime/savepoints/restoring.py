@@ -195,7 +195,7 @@ class _Restoring:
             plan = stored_plan(new.compilation, redeployment.after)
             insert_application(connection, application, plan, self._opened.settings)
             begin(connection, new, {})
-            begin_from_state(connection, self._opened, "RUNNING")
+            begin_from_state(connection, self._opened)
             enter_directories(connection, application, self._accepted.unmarked)
             refuse_doubled_exports(connection, application, manifest)
             notes = go_on_reading(connection, redeployment, manifest)

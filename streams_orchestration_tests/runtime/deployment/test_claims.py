@@ -153,7 +153,7 @@ def test_failed_launches_before_a_stop_do_not_count_after_the_next_start(home: H
     change(home, 0, state="FAILED", launches=5)
     with Catalog(home).write() as connection:
         connection.execute(update(tables.application).values(wanted="STOPPED"))
-        resume(connection, "app", "STOPPED", Settings())
+        resume(connection, "app", Settings())
         assert list(connection.scalars(select(tables.host.c.launches))) == [0, 0]
 
 
