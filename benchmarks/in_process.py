@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 from sqlalchemy import update
@@ -17,7 +18,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.control import launch_hosts
+from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.frames.query import FrameQuery
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
@@ -97,7 +98,8 @@ def hosted(spark: SparkSession, home: Home, compilation: PlannedCompilation) -> 
     name = compilation.logical.application
     deploy(home, deployable(compilation), fresh=True, asks_spark=False)
     launcher = ThisProcess()
-    launch_hosts(Catalog(home), name, launcher=launcher)
+    with patch.object(control, "LocalLauncher", lambda: launcher):
+        control.launch_hosts(Catalog(home), name)
     engine = ThisSession(spark)
     thread = HostThread(Host(home, name, 0, launcher.incarnation, engine), engine)
     thread.start()

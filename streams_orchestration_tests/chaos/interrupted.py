@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment import reset as resetting
-from streams_orchestration.runtime.hosts.launcher import HostLauncher, LocalLauncher
+from streams_orchestration.runtime.hosts.launcher import LocalLauncher
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units import controller
 
@@ -40,14 +41,13 @@ class DyingLauncher:
 
 def main(home: str, application: str, unit: str, place: str) -> None:
     """Reset the unit, up to the place."""
-    launcher: HostLauncher | None = None
     if place == "in the transaction":
         controller.roll_back = after(controller.roll_back)
     elif place == "behind the transaction":
         resetting.launch_hosts = die
     elif place == "behind the launch of a host":
-        launcher = DyingLauncher()
-    resetting.reset_unit(Home(Path(home)), application, unit, force=True, launcher=launcher)
+        control.LocalLauncher = DyingLauncher
+    resetting.reset_unit(Home(Path(home)), application, unit, force=True)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import select, update
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.catalog import Catalog, has_turn
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.hosts.launcher import HostStart
@@ -48,9 +49,14 @@ class FakeHosts:
     def __init__(self) -> None:
         self.alive_pids: set[int] = set()
         self.launched: list[int] = []
+        self.interruption: Callable[[HostStart], object] | None = None
+        """Happens before each start of a host."""
         self.next = 100
 
     def launch(self, start: HostStart) -> ProcessIdentity:
+        if self.interruption is not None:
+            assert not has_turn(), "a process is started outside of transactions that write"
+            self.interruption(start)
         self.next += 1
         self.alive_pids.add(self.next)
         self.launched.append(start.host)

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.deployment.awaiting import await_status
 from streams_orchestration.runtime.deployment.claims import Chosen, choose_missing, start_claimed
 from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
 from streams_orchestration.runtime.errors.errors import CommitUnknownError
-from streams_orchestration.runtime.hosts.launcher import HostLauncher, LocalLauncher
+from streams_orchestration.runtime.hosts.launcher import LocalLauncher
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.lineage.failure_report import report_lineage_failure
 from streams_orchestration.runtime.processes.processes import is_here, kill
@@ -38,7 +38,6 @@ def launch_hosts(
     application: str,
     *,
     asked_at: float | None = None,
-    launcher: HostLauncher | None = None,
     recover: bool = True,
 ) -> tuple[str, ...]:
     """Start every missing host of an application that is wanted to run, and kill orphans.
@@ -53,7 +52,6 @@ def launch_hosts(
         catalog: the catalog.
         application: name of the application.
         asked_at: the time at which the command was entered, in unix seconds; the start-up time counts from there.
-        launcher: starts the hosts; None for processes on this machine.
         recover: also update all units, and take up the resets that they need.
 
     Returns:
@@ -87,7 +85,7 @@ def launch_hosts(
             chosen = choose_missing(connection, catalog.home, row, asked_at) if wanted else Chosen()
     except CommitUnknownError as error:
         unknown = error  # the claims may be written, and then no other process starts their hosts
-    begun = start_claimed(catalog, launcher or LocalLauncher(), chosen.here)
+    begun = start_claimed(catalog, LocalLauncher(), chosen.here)
     if unknown is not None and (chosen.elsewhere or len(begun) < len(chosen.here)):
         raise unknown
     stop_orphans(catalog, application)

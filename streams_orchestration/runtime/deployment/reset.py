@@ -19,7 +19,6 @@ from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.deployment.host_relocation import decide_and_record_moves
 from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
-from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.processes.processes import is_here, kill
 from streams_orchestration.runtime.settings.limits import HEARTBEAT_LIMIT
@@ -48,7 +47,6 @@ def reset_unit(
     *,
     generation: int | None = None,
     force: bool = False,
-    launcher: HostLauncher | None = None,
 ) -> int:
     """Reset a unit to its cut, and make it run again.
 
@@ -65,7 +63,6 @@ def reset_unit(
             reset again, but missing hosts are started.
         force: reset even if no attempts are left, and add the configured number of attempts to the limit (B3). Also
             reset if a file of the cut seems to be missing.
-        launcher: starts missing hosts; see `launch_hosts`.
 
     Returns:
         The unit's generation now, which is the old one if the reset waits for hosts.
@@ -77,6 +74,7 @@ def reset_unit(
         ShortLivedProcessError: hosts would end with this process, and no machine is registered; nothing was changed.
         HostLaunchError, JavaError: a missing host could not be started on this machine.
         OtherVersionError: another version of the product wrote the program of a PE.
+        StreamsRuntimeError: a redeploy has removed a unit meanwhile, or a rule of the protocol is broken.
     """
     catalog = open_catalog(home, application)
     require_lasting_hosts(catalog, application)
@@ -95,7 +93,7 @@ def reset_unit(
     row = begin_reset(catalog, application, unit, generation=generation, force=force)
     retract(catalog, application)  # hosts do this as well, in case this process dies
     # also if the unit was reset before: that call may have died before it launched the hosts
-    launch_hosts(catalog, application, launcher=launcher, recover=False)
+    launch_hosts(catalog, application, recover=False)
     if row.state == LIMIT and not force:
         message = (
             f"{application}: {unit} was reset {plural(row.attempts, 'time')} in a row without completing an epoch. Fix "

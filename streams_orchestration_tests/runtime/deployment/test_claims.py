@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select, update
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.catalog import Catalog, has_turn
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
 from streams_orchestration.runtime.deployment.deployment import resume
@@ -20,7 +20,6 @@ from streams_orchestration.runtime.errors.errors import CommitUnknownError, Host
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.machines.agent import Agent, Machine
 from streams_orchestration.runtime.machines.standbys import Standbys
-from streams_orchestration.runtime.processes.processes import ProcessIdentity
 from streams_orchestration.runtime.settings.settings import EngineSettings, Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
@@ -28,18 +27,6 @@ from streams_orchestration_tests.runtime.applications import compiled, node, sin
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.running import FakeHosts
-
-
-class Interrupted:
-    """Launches as the hosts do, after something else has happened."""
-
-    def __init__(self, hosts: FakeHosts, happens: Callable[[HostStart], object]) -> None:
-        self.hosts, self.happens = hosts, happens
-
-    def launch(self, start: HostStart) -> ProcessIdentity:
-        assert not has_turn(), "a process is started outside of transactions that write"
-        self.happens(start)
-        return self.hosts.launch(start)
 
 
 @pytest.fixture
@@ -75,8 +62,8 @@ def change(home: Home, host: int, **values: Any) -> None:
 
 
 def test_a_start_holds_up_no_writer(home: Home, hosts: FakeHosts):
-    launcher = Interrupted(hosts, lambda start: change(home, start.host, error="written meanwhile"))
-    assert launch_hosts(Catalog(home), "app", launcher=launcher) == ("host 0, pid 101", "host 1, pid 102")
+    hosts.interruption = lambda start: change(home, start.host, error="written meanwhile")
+    assert launch_hosts(Catalog(home), "app") == ("host 0, pid 101", "host 1, pid 102")
     assert pids(home) == [101, 102]
 
 
@@ -101,10 +88,10 @@ def test_a_claim_whose_answer_is_lost_is_carried_out_if_it_was_made(
 
     monkeypatch.setattr(Catalog, "write", losing)
     if takes_effect:
-        assert launch_hosts(Catalog(home), "app", launcher=hosts) == ("host 0, pid 101", "host 1, pid 102")
+        assert launch_hosts(Catalog(home), "app") == ("host 0, pid 101", "host 1, pid 102")
     else:
         with pytest.raises(CommitUnknownError):
-            launch_hosts(Catalog(home), "app", launcher=hosts)
+            launch_hosts(Catalog(home), "app")
         assert pids(home) == [None, None]
         assert hosts.alive_pids == set(), "what was started for nothing is killed"
 
@@ -123,28 +110,28 @@ def test_a_claim_for_an_agent_that_is_lost_is_no_start(home: Home, hosts: FakeHo
 
     monkeypatch.setattr(Catalog, "write", losing)
     with pytest.raises(CommitUnknownError):
-        launch_hosts(Catalog(home), "app", launcher=hosts)
+        launch_hosts(Catalog(home), "app")
     monkeypatch.setattr(Catalog, "write", write)
-    assert launch_hosts(Catalog(home), "app", launcher=hosts) == ("host 0 on north", "host 1 on south")
+    assert launch_hosts(Catalog(home), "app") == ("host 0 on north", "host 1 on south")
 
 
 def test_a_host_that_came_up_before_it_was_recorded_stays(home: Home, hosts: FakeHosts):
-    launcher = Interrupted(hosts, lambda start: change(home, start.host, pid=101 + start.host, state="RUNNING"))
-    assert launch_hosts(Catalog(home), "app", launcher=launcher) == ("host 0, pid 101", "host 1, pid 102")
+    hosts.interruption = lambda start: change(home, start.host, pid=101 + start.host, state="RUNNING")
+    assert launch_hosts(Catalog(home), "app") == ("host 0, pid 101", "host 1, pid 102")
 
 
 def test_only_one_of_two_simultaneous_launches_starts_a_host(home: Home, hosts: FakeHosts):
     others: list[tuple[str, ...]] = []
-    launcher = Interrupted(hosts, lambda _: others.append(launch_hosts(Catalog(home), "app", launcher=hosts)))
-    launch_hosts(Catalog(home), "app", launcher=launcher)
+    hosts.interruption = lambda _: others.append(launch_hosts(Catalog(home), "app"))
+    launch_hosts(Catalog(home), "app")
     assert (hosts.launched, others) == ([0, 1], [(), ()])
     assert pids(home) == [101, 102]
 
 
 @pytest.mark.slow
 def test_a_host_that_is_stopped_while_it_starts_is_ended_again(home: Home, hosts: FakeHosts):
-    launcher = Interrupted(hosts, lambda start: start.host or cancel_application(Catalog(home), "app", timeout=0.0))
-    launch_hosts(Catalog(home), "app", launcher=launcher)
+    hosts.interruption = lambda start: start.host or cancel_application(Catalog(home), "app", timeout=0.0)
+    launch_hosts(Catalog(home), "app")
     assert 101 not in hosts.alive_pids
     assert pids(home)[0] is None
 
@@ -158,8 +145,8 @@ def test_failed_launches_before_a_stop_do_not_count_after_the_next_start(home: H
 
 
 def test_a_host_that_another_process_starts_anew_meanwhile_is_ended_again(home: Home, hosts: FakeHosts):
-    launcher = Interrupted(hosts, lambda start: start.host or change(home, 0, incarnation="newer", pid=7))
-    assert launch_hosts(Catalog(home), "app", launcher=launcher) == ("host 1, pid 102",)
+    hosts.interruption = lambda start: start.host or change(home, 0, incarnation="newer", pid=7)
+    assert launch_hosts(Catalog(home), "app") == ("host 1, pid 102",)
     assert hosts.alive_pids == {102}
     assert pids(home) == [7, 102]
 
@@ -181,15 +168,17 @@ def test_a_start_that_fails_leaves_its_host_and_the_next_as_they_were(
         if start.host == failing:
             raise error
 
+    hosts.interruption = fails
     with pytest.raises(type(error)):
-        launch_hosts(Catalog(home), "app", launcher=Interrupted(hosts, fails))
+        launch_hosts(Catalog(home), "app")
     after = rows_of(home)
     assert after[failing:2] == before[failing:2]
     assert pids(home) == [101, None][: 1 + failing] if failing else [None, None]
     assert [row.state for row in after[2:]] == [
         "STARTING" if number < failing else row.state for number, row in enumerate(before[2:])
     ]
-    assert launch_hosts(Catalog(home), "app", launcher=hosts) == tuple(
+    hosts.interruption = None
+    assert launch_hosts(Catalog(home), "app") == tuple(
         f"host {number}, pid {101 + number}" for number in range(failing, 2)
     )
 
@@ -200,8 +189,9 @@ def test_a_host_that_another_process_has_started_is_not_released(home: Home, hos
         message = "no room"
         raise HostLaunchError(message)
 
+    hosts.interruption = fails
     with pytest.raises(HostLaunchError):
-        launch_hosts(Catalog(home), "app", launcher=Interrupted(hosts, fails))
+        launch_hosts(Catalog(home), "app")
     assert pids(home) == [7, None]
     host, other = rows_of(home)[:2]
     assert (host.state, other.incarnation) == ("STARTING", None)
@@ -215,8 +205,9 @@ def test_a_host_that_is_released_has_the_requirements_of_a_plan_that_was_written
         message = "no room"
         raise HostLaunchError(message)
 
+    hosts.interruption = fails
     with pytest.raises(HostLaunchError):
-        launch_hosts(Catalog(home), "app", launcher=Interrupted(hosts, fails))
+        launch_hosts(Catalog(home), "app")
     host = rows_of(home)[0]
     assert (host.state, host.requirements) == ("STOPPED", {"tags": ["new"]})
 
@@ -247,7 +238,7 @@ def test_a_reference_that_is_not_resolved_keeps_a_host_from_starting_and_all_as_
         refers_to_secrets(home)
     before = rows_of(home)
     with pytest.raises(HostLaunchError) as raised:
-        launch_hosts(Catalog(home), "app", launcher=hosts)
+        launch_hosts(Catalog(home), "app")
     unset = "is not set in the host's process"
     assert str(raised.value) == (
         "host 0 of app is not started: "
@@ -269,4 +260,4 @@ def test_a_reference_on_a_spark_cluster_is_resolved_by_executors(
     monkeypatch.setenv("STREAMS_MASTER", "yarn")
     home = Home(tmp_path / "home")
     refers_to_secrets(home)
-    assert launch_hosts(Catalog(home), "app", launcher=hosts) == ("host 0, pid 101",)
+    assert launch_hosts(Catalog(home), "app") == ("host 0, pid 101",)

@@ -16,6 +16,7 @@ from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.unit_columns import Tries
+from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
 from streams_orchestration.runtime.hosts.host import Host
@@ -184,7 +185,12 @@ def test_an_outage_of_a_minute_is_answered_within_a_minute_of_its_end_and_an_out
     ],
 )
 def test_a_cause_outside_takes_no_attempt_of_the_region_away(
-    tmp_path: Path, failure: Failure, outside: bool, machine: str | None, kind: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Failure,
+    outside: bool,
+    machine: str | None,
+    kind: str,
 ):
     home = Home(tmp_path / "home")
     deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1)))
@@ -199,7 +205,8 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     advance_units(host.catalog, "app")
     (reported,) = find_failures(read_units(Catalog(home), "app"), NOW)
     assert reported.cause.reason == f"PE 0 failed: {failure}"
-    reset_unit(home, "app", "region-0", launcher=FakeHosts())
+    monkeypatch.setattr(control, "LocalLauncher", FakeHosts)
+    reset_unit(home, "app", "region-0")
     (unit,) = read_units(Catalog(home), "app").units
     assert (unit.attempts, unit.max_attempts) == (1, 6 if outside else 5)
     assert (unit.give_up_at is not None) is outside
