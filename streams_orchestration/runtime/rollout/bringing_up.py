@@ -71,10 +71,11 @@ def bring_up(
 
 
 def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
-    """Write an application into the catalog as the one to run under its name; its hosts are started afterwards.
+    """Write an application into the catalog as the one to run under its name, without starting hosts of its plan.
 
-    If its plan has replaced another one, the result has a `trial`, and `try_out` starts the hosts. Otherwise,
-    `launch_hosts` does. Repeating a call that has succeeded keeps plan and state, unless the request starts over. A
+    If its plan has replaced another one, the result has a `trial`, and `try_out` starts its hosts. Otherwise,
+    `launch_hosts` does. A redeploy may start missing hosts of the deployed plan: to settle a former trial, or to drain
+    units to their cuts. Repeating a call that has succeeded keeps plan and state, unless the request starts over. A
     repeated start from a savepoint is refused, unless it is `fresh`.
 
     Args:
