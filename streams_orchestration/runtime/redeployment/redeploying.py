@@ -106,7 +106,7 @@ class PlanOnTrial:
 
 
 def accept_redeploy(opened: OpenedApplication, request: Redeploy | Revert) -> Redeployment:
-    """Preview a redeploy, and refuse it if it would lose state. An earlier trial is settled (`settle_former_trial`).
+    """Preview a redeploy, and refuse it if it would lose state. The caller has settled an earlier trial.
 
     Args:
         opened: the application with the new plan.
