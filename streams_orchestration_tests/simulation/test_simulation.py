@@ -112,6 +112,7 @@ SUITED_FINDS = (
 )
 """Mutants that the first runs of the case find that `mutant_table` has for them."""
 FIRST_SEEDS = {
+    "the states of a trial's cut are collected": "12",
     "states after the cut are kept": "2",
     "a reset keeps the generation": "3",
     "a revert repeats epochs": "2",
