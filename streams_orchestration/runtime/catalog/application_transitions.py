@@ -60,7 +60,7 @@ def replace_compilation(connection: Connection, application: str, compilation: b
 
 
 def begin_bounded_run(connection: Connection, application: str, run: str | None) -> None:
-    """Set the id of the bounded run, None for an endless run; forget when a former run has read all its input."""
+    """Set the id of the bounded run, None for an endless run; clear the time at which a former one had all input."""
     _update(connection, application, bounded=run, taken_at=None)
 
 

@@ -103,9 +103,10 @@ def reset_unit_to_cut(
     *,
     restarts: int,
 ) -> None:
-    """Write a record after a step that begins a reset, and count the reset; `restarts` came one soon after the other.
+    """Write a record after a step that begins a reset, and count the reset.
 
-    The other parameters are as in `step_unit`.
+    `restarts` is the number of resets that came one soon after the other, with this one. For the other parameters see
+    `step_unit`.
     """
     changes = {"outage": outage, "reset_count": unit.reset_count + 1, "restarts": restarts}
     _store(connection, unit, record, at, generation=unit.generation + 1, **changes, **_columns_at_cut(unit, record))
@@ -176,7 +177,7 @@ def announce_final_epoch(connection: Connection, application: str, unit: str, ep
 
 
 def hold(connection: Connection, application: str, units: Collection[str], until: float, *, begins: bool) -> None:
-    """Hold units until a time in unix seconds, or with `begins=False` only prolong the holds that there are."""
+    """Hold units until a time in unix seconds, or with `begins=False` only prolong existing holds."""
     mine = (_u.c.application == application, _u.c.name.in_(units))
     held = () if begins else (_u.c.held_until.is_not(None),)
     connection.execute(update(_u).where(*mine, *held).values(held_until=until))
@@ -190,7 +191,7 @@ def end_holds(connection: Connection, application: str) -> None:
 
 
 def forget_holds(connection: Connection, application: str, *, ended_at: float | None = None) -> None:
-    """Remove the holds of units that work no longer, or that had expired at a time in unix seconds."""
+    """Remove the holds of an application's units; with `ended_at`, only those expired then, in unix seconds."""
     over = () if ended_at is None else (_u.c.held_until <= ended_at,)
     connection.execute(update(_u).where(_u.c.application == application, *over).values(held_until=None))
 

@@ -35,7 +35,7 @@ class OnTrialError(StreamsRuntimeError):
 
 
 def settle_former_trial(catalog: Catalog, application: str) -> None:
-    """Wait until a trial is decided whose process has died; if it is reverted, start hosts of the restored plan.
+    """Wait until a trial is decided whose process has died; if it is reverted, start the hosts of the restored plan.
 
     The caller holds the start lock, so the process of an open trial is no longer there.
 

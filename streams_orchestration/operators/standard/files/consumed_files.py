@@ -19,7 +19,8 @@ class ConsumedFiles(FileSource):
     """The source that removes its files: each is deleted, or moved, when no reset can go back to it.
 
     An offset lists the files that were read to their ends and are left, each with its name, inode, modification time
-    and the number of bytes that were read. A file with unread bytes, or one that has changed since, is never removed.
+    and the number of bytes that were read. A file with unread bytes, or one that has changed since, is left. A line
+    that is appended between this check and the removal is not read, so writers should move finished files into place.
 
     If the directory already has a file of that name, the moved file gets a number after its name, as in IBM Streams.
     """
