@@ -193,8 +193,8 @@ def resume(
     *,
     restarts: bool = False,
     until: float | None = None,
-) -> None:
-    """Mark an application as wanted to run. If it has stopped, it restarts.
+) -> bool:
+    """Mark an application as wanted to run. If it has stopped, it restarts; return True if it does.
 
     Every PE then continues after its last commit, in a new generation that fences off old processes. Its hosts get the
     given settings, their failed launches no longer count, and an open trial begins its time again. A unit with a Spark
@@ -218,7 +218,7 @@ def resume(
     stopped = row.state == "STOPPED" or (row.wanted == "STOPPED" and row.state != "COMPLETED")
     want_running(connection, application, until)
     if not (stopped or restarts):
-        return
+        return False
     begin_running(connection, application, settings)
     forget_launches(connection, application)
     t = tables.trial  # a redeploy may have been interrupted, with its trial still open
@@ -228,6 +228,7 @@ def resume(
     cause = "it was stopped within an epoch, and a Spark query has no checkpoint of that epoch"
     resets = dict.fromkeys(_units_of_queries_within_an_epoch(connection, application), cause)
     begin_again(connection, application, connection.scalars(select(u.c.name).where(*open_units)).all(), resets)
+    return True
 
 
 def _units_of_queries_within_an_epoch(connection: Connection, application: str) -> set[str]:

@@ -7,13 +7,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from sqlalchemy import select
-
 from streams_orchestration import world
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
 from streams_orchestration.runtime.deployment.deployment import resume
@@ -193,14 +190,12 @@ def resumed(opened: OpenedApplication) -> Generator[bool]:
         OtherVersionError: another version of the product wrote the program of a PE.
         NotDeployedError: the application was dropped meanwhile.
     """
-    a, catalog, application = tables.application, opened.catalog, opened.name
+    catalog, application = opened.catalog, opened.name
     was_stopped = False
     try:
         with catalog.write() as connection:
             require_incomplete(connection, application)
-            row = connection.execute(select(a.c.wanted, a.c.state).where(a.c.name == application)).one()
-            was_stopped = "STOPPED" in (row.wanted, row.state)
-            resume(connection, application, opened.settings)
+            was_stopped = resume(connection, application, opened.settings)
         yield was_stopped
     except BaseException:
         if was_stopped:
