@@ -33,10 +33,10 @@ DELIVERED = ("--shape", "delivered", "--kind", "target_lost", "--rate", "0.2")
 SENT = ("--shape", "sent", "--kind", "target_lost", "--rate", "0.1", "--faults", "20")
 RECEIVED = ("--shape", "received", "--faults", "20", "--kind")
 ALL_FAULTS: dict[str, tuple[str, ...]] = {
-    "a region": ("--runs", "5", "--shape", "diamond"),
+    "a region": ("--runs", "6", "--shape", "diamond"),
     "operators outside of regions": ("--shape", "outside"),
-    "two hosts": ("--runs", "3", "--shape", "two_hosts"),
-    "event time": ("--runs", "3", "--shape", "event_time"),
+    "two hosts": ("--runs", "5", "--shape", "two_hosts"),
+    "event time": ("--runs", "4", "--shape", "event_time"),
     "deliveries": ("--runs", "3", "--shape", "delivered"),
     "transactions of several units": ("--shape", "two_regions", "--catalog", "postgresql"),
     "machines": ("--runs", "4", "--shape", "diamond", "--machines", "3"),
