@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -23,6 +23,8 @@ MARKS_OF_CODE = {"NotImplementedError", "AssertionError", "StopIteration"}
 """Errors of code that is not reached, which no docstring needs to mention."""
 CHECKING = re.compile(r"_?(check|require|refuse)(_|$)")
 """Openings of the names of functions that raise or report a fault, or do nothing."""
+PRIVATE = re.compile(r"_(?!_\w+__$)")
+"""The opening of the name of a private function or class; a special method is not private."""
 GIVES = re.compile(r"(Returns?|Yields?)\b")
 ACTS = {
     "report": r"\b(?:report|refus)",
@@ -61,8 +63,9 @@ def texts_of(place: str, source: str, nodes: Iterable[ast.AST]) -> Iterator[Text
     yield from (Text("comment", f"{place}:{line}", text) for line, text in comments(source))
 
 
-def docstrings(place: str, nodes: Iterable[ast.AST]) -> Iterator[Text]:
+def docstrings(place: str, nodes: Sequence[ast.AST]) -> Iterator[Text]:
     """Yield the docstrings of a module, its classes, functions and attributes."""
+    private = private_functions(nodes)
     for owner in nodes:
         if isinstance(owner, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(owner)
@@ -70,7 +73,8 @@ def docstrings(place: str, nodes: Iterable[ast.AST]) -> Iterator[Text]:
                 where = f"{place}:{getattr(owner, 'lineno', 1)}"
                 if isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef):
                     kind = "property" if _is_property(owner) else "function"
-                    yield Text(kind, where, text, is_silent(owner, text), hidden_act(owner, text))
+                    silent = may_be_none_silently(owner, text) or (owner not in private and hides_error(owner, text))
+                    yield Text(kind, where, text, silent, hidden_act(owner, text))
                 else:
                     yield Text("exception" if _is_exception(owner) else "docstring", where, text)
         body = getattr(owner, "body", None)
@@ -138,11 +142,29 @@ def _is_exception(owner: ast.Module | ast.ClassDef) -> bool:
     return any(ast.unparse(base).endswith(("Error", "Exception")) for base in bases)
 
 
-def is_silent(function: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> bool:
-    """Return True if a docstring does not mention an error of its function's body, or a result of None."""
+def private_functions(nodes: Iterable[ast.AST]) -> set[ast.AST]:
+    """Return the functions with an underscore, and all that are inside of functions or of classes with an underscore.
+
+    Special methods of public classes are public.
+    """
+    found: set[ast.AST] = set()
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            private = PRIVATE.match(node.name) is not None
+            is_class = isinstance(node, ast.ClassDef)
+            inside = ast.walk(node) if private or not is_class else ()
+            found.update(each for each in inside if each is not node or (private and not is_class))
+    return {each for each in found if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def may_be_none_silently(function: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> bool:
+    """Return True if a docstring leaves out that the result may be None."""
     optional = function.returns is not None and ast.unparse(function.returns).endswith("| None")
-    if optional and not MENTIONS_NONE.search(text):
-        return True
+    return optional and not MENTIONS_NONE.search(text)
+
+
+def hides_error(function: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> bool:
+    """Return True if a docstring does not mention an error of its function's body."""
     if MENTIONS_ERRORS.search(text):
         return False
     statements = list(_not_handled(function.body))
