@@ -1,67 +1,51 @@
-"""Errors that the docstring of a function leaves out, although the docstring of a function that it calls names them.
+"""Errors that the docstring of a public function leaves out, although they reach its caller.
 
-Calls are followed by name: functions of the module, functions that it imports from the product, and methods of `self`.
+An error reaches it from a `raise` statement, from a public function that it calls, whose docstring names the error, or
+through private functions, which have no lists of errors. Calls are followed by name: functions of the module, functions
+that it imports from the product, and methods of `self`.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from streams_orchestration_tests.sources import ROOT, modules
+from streams_orchestration_tests.sources import nodes_of
+from streams_orchestration_tests.texts import MARKS_OF_CODE, private_functions
 
 SECTION = re.compile(r"^\s*((?:[A-Za-z]\w*Error)(?:, [A-Za-z]\w*Error)*),?:?", re.MULTILINE)
 """A line of a section `Raises` that begins with errors."""
 CLAUSE = re.compile(r"[Rr]aises? ((?:\w+Error)(?:(?:, | and | or )\w+Error)*)")
 """The errors of a sentence such as "Raise DataError if ..."."""
-EXPECTED = frozenset(
-    (
-        *("CatalogError", "CatalogUnavailableError", "CatalogVersionError", "CommitUnknownError"),
-        *("StorageAwayError", "StorageRefusedError", "StateDirectoryError", "StorageSettingError"),
-    )
+EXPECTED = MARKS_OF_CODE.union(
+    ("CatalogError", "CatalogUnavailableError", "CatalogVersionError", "CommitUnknownError"),
+    ("StorageAwayError", "StorageRefusedError", "StateDirectoryError", "StorageSettingError"),
 )
-"""Errors of a catalog or a store, which a reader expects of every function that uses one."""
+"""Errors of code that is not reached, and of a catalog or a store, which a reader expects of each function with one."""
 GENERAL = re.compile(r"see `|[Ee]rrors (?:of|in) |the errors of")
 """Words that send the reader of a docstring elsewhere for errors. Without them, each error must be named."""
 
+Key = tuple[str, str, str]
+"""The module, the class (empty outside of one) and the name of a function."""
+Kinds = Mapping[str, set[str]]
+"""Maps each class of errors to its own name and the names of all classes that it derives from."""
+
 
 @dataclass
-class Module:
-    """The functions and imports of a module of the product."""
+class Function:
+    """A function or method of the product."""
 
-    name: str
-    tree: ast.Module
-    imports: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    """Maps each imported name to its module and its name there."""
-
-
-Named = dict[tuple[str, str, str], frozenset[str]]
-"""Maps module, class (empty outside of one) and function to the errors that its docstring names."""
-
-
-def read() -> list[Module]:
-    """Return all modules of the product."""
-    found: list[Module] = []
-    for path in modules():
-        name = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
-        module = Module(name, ast.parse(path.read_text(encoding="utf-8")))
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.ImportFrom) and node.module is not None:
-                module.imports.update({alias.asname or alias.name: (node.module, alias.name) for alias in node.names})
-        found.append(module)
-    return found
-
-
-def functions(module: Module) -> Iterator[tuple[str, str, ast.FunctionDef]]:
-    """Yield the functions and methods of a module, each with its class (empty outside of one) and its docstring."""
-    for node in module.tree.body:
-        owner = node.name if isinstance(node, ast.ClassDef) else ""
-        around = (ast.get_docstring(node) or "") if isinstance(node, ast.ClassDef) else ""
-        for each in node.body if isinstance(node, ast.ClassDef) else [node]:
-            if isinstance(each, ast.FunctionDef):
-                yield owner, around, each
+    line: int
+    private: bool
+    text: str
+    """The docstrings of the function and of its class."""
+    steps: set[tuple[str | Key, frozenset[str]]]
+    """The errors that it raises and the functions that it calls, with the errors that handlers around each catch."""
+    errors: frozenset[str]
+    """The errors that callers meet: by the docstring, or by the steps of a private function."""
 
 
 def errors_in(text: str) -> frozenset[str]:
@@ -71,55 +55,93 @@ def errors_in(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+Error", " ".join([*lines, *CLAUSE.findall(text)])))
 
 
-def bases_of(found: list[Module]) -> dict[str, set[str]]:
-    """Map the name of each class of errors to its own name and the names of all classes that it derives from."""
-    direct = {
-        node.name: [ast.unparse(base).rpartition(".")[2] for base in node.bases]
-        for module in found
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.ClassDef) and node.name.endswith("Error")
-    }
+def left_out(sources: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the place of each public function that leaves out an error, the callee that raises it, and the error.
 
-    def all_of(name: str) -> set[str]:
-        return {name}.union(*(all_of(base) for base in direct.get(name, ()) if base != name))
+    The sources have the names of their modules. For a `raise` statement the callee is the function itself.
+    """
+    found: dict[Key, Function] = {}
+    bases = {name: [kind.__base__.__name__] for name, kind in vars(builtins).items() if name.endswith("Error")}
+    for module, source in sources.items():
+        nodes = nodes_of(source)
+        found.update(functions(module, nodes))
+        for node in nodes:
+            if isinstance(node, ast.ClassDef) and node.name.endswith("Error"):
+                bases[node.name] = [ast.unparse(base).rpartition(".")[2] for base in node.bases]
 
-    return {name: all_of(name) for name in direct}
+    def kinds_of(name: str) -> set[str]:
+        return {name}.union(*(kinds_of(base) for base in bases.get(name, ()) if base != name))
 
-
-def left_out() -> Iterator[tuple[str, str, str]]:
-    """Yield the place of each function whose docstring leaves out errors of a callee, the callee, and one error."""
-    found = read()
-    bases = bases_of(found)
-    named: Named = {
-        (module.name, owner, each.name): errors_in(ast.get_docstring(each) or "")
-        for module in found
-        for owner, _, each in functions(module)
-    }
-    for module in found:
-        for owner, around, each in functions(module):
-            text = ast.get_docstring(each)
-            if text is None or GENERAL.search(f"{text} {around}"):
-                continue
-            for callee, error, caught in sorted(set(_raised(each, frozenset(), module, owner, named)), key=str):
-                kinds = bases.get(error, {error})
-                is_named = any(kind in f"{text} {around}" for kind in kinds)
-                is_caught = caught & (kinds | {"Exception", "BaseException"})
-                if error not in EXPECTED and not is_named and not is_caught:
-                    yield f"{module.name}:{each.lineno} {each.name}", callee, error
+    kinds = {name: kinds_of(name) for name in bases}
+    propagate(found, kinds)
+    for (module, _, name), each in found.items():
+        if not each.private and each.text.strip() and not GENERAL.search(each.text):
+            for callee, error in sorted(set(reaching(each, found, kinds))):
+                if error not in EXPECTED and not any(kind in each.text for kind in kinds.get(error, {error})):
+                    yield f"{module}:{each.line} {name}", callee or name, error
 
 
-def _raised(
-    node: ast.AST, caught: frozenset[str], module: Module, owner: str, named: Named
-) -> Iterator[tuple[str, str, frozenset[str]]]:
-    """Yield callee and error of each call below a node, with the names of the errors that handlers around it catch."""
+def functions(module: str, nodes: Sequence[ast.AST]) -> Iterator[tuple[Key, Function]]:
+    """Yield the functions and methods of a module."""
+    private = private_functions(nodes)
+    imported: dict[str, Key] = {}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            imported.update({each.asname or each.name: (node.module, "", each.name) for each in node.names})
+    for owner in nodes:
+        if isinstance(owner, ast.Module | ast.ClassDef):
+            within, around = (owner.name, ast.get_docstring(owner)) if isinstance(owner, ast.ClassDef) else ("", "")
+            for node in owner.body:
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    text = ast.get_docstring(node) or ""
+                    steps = set(_steps(node, frozenset(), (module, within), imported))
+                    texts = f"{text} {around or ''}"
+                    function = Function(node.lineno, node in private, texts, steps, errors_in(text))
+                    yield (module, within, node.name), function
+
+
+def propagate(found: Mapping[Key, Function], kinds: Kinds) -> None:
+    """Set the errors of private functions, through one another."""
+    private = [each for each in found.values() if each.private]
+    changed = True
+    while changed:
+        changed = False
+        for each in private:
+            errors = frozenset(error for _, error in reaching(each, found, kinds))
+            changed |= errors != each.errors
+            each.errors = errors
+
+
+def reaching(function: Function, found: Mapping[Key, Function], kinds: Kinds) -> Iterator[tuple[str, str]]:
+    """Yield callee and error for the errors that reach the caller of a function; its own have an empty callee."""
+    for step, caught in function.steps:
+        if isinstance(step, str):
+            callee, errors = "", {step}
+        else:
+            callee, errors = step[2], found[step].errors if step in found else ()
+        for error in errors:
+            if not caught & (kinds.get(error, {error}) | {"Exception", "BaseException"}):
+                yield callee, error
+
+
+def _steps(
+    node: ast.AST, caught: frozenset[str], place: tuple[str, str], imported: Mapping[str, Key]
+) -> Iterator[tuple[str | Key, frozenset[str]]]:
+    """Yield the errors and the called functions below a node, each with the errors that handlers around it catch."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
             continue
         inside = caught | _caught(node, child)
-        if isinstance(child, ast.Call):
-            name, errors = _callee(child, module, owner, named)
-            yield from ((name, error, inside) for error in errors)
-        yield from _raised(child, inside, module, owner, named)
+        match child:
+            case ast.Call(func=ast.Name(id=name)):
+                yield imported.get(name, (place[0], "", name)), inside
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
+                yield (*place, name), inside
+            case ast.Raise(exc=ast.Call(func=ast.Name(id=name)) | ast.Name(id=name)) if name.endswith("Error"):
+                yield name, inside
+            case _:
+                pass
+        yield from _steps(child, inside, place, imported)
 
 
 def _caught(node: ast.AST, child: ast.AST) -> frozenset[str]:
@@ -134,15 +156,3 @@ def _caught(node: ast.AST, child: ast.AST) -> frozenset[str]:
         case _:
             types = []
     return frozenset(re.findall(r"\w+", " ".join(types)))
-
-
-def _callee(call: ast.Call, module: Module, owner: str, named: Named) -> tuple[str, frozenset[str]]:
-    """Return the name of a called function and the errors that its docstring names; none for an unknown function."""
-    match call.func:
-        case ast.Name(id=name):
-            where, there = module.imports.get(name, (module.name, name))
-            return name, named.get((where, "", there), frozenset())
-        case ast.Attribute(value=ast.Name(id="self"), attr=name):
-            return name, named.get((module.name, owner, name), frozenset())
-        case _:
-            return "", frozenset()
