@@ -173,9 +173,7 @@ class FrameOperator(Operator):
 def _check_graph_time(context: OperatorContext, stream: str, schema: pa.Schema) -> None:
     """Check that the event-time attribute of a stream can be Spark's event time; accept it outside of such graphs.
 
-    Raises:
-        ValueError: the attribute is nested, or is not a timestamp with a time zone. A missing attribute is not an error
-            here.
+    A missing attribute is accepted, too.
     """
     if context.event_time is None:
         return

@@ -172,11 +172,7 @@ def schema_for(part: Mapping[str, Any], context: OperatorContext, port: int) -> 
 
 
 def _further_arguments(function: Function) -> list[str]:
-    """Return the names of the function's arguments after the batch.
-
-    Raises:
-        TypeError: the function does not take a batch, and optionally parameters and metrics.
-    """
+    """Return the names of the function's arguments after the batch."""
     names = list(inspect.signature(function).parameters)
     if not names or names[0] == METRICS or len([name for name in names[1:] if name != METRICS]) > 1:
         message = (

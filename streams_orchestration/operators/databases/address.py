@@ -72,11 +72,7 @@ def resolve_url(url: str) -> URL:
 
 
 def _known(url: URL) -> URL:
-    """Register the address's passwords so that they are masked in all texts from now on, and return the address.
-
-    Raises:
-        DatabaseUrlError: the driver of the address is not installed.
-    """
+    """Register the address's passwords so that they are masked in all texts from now on, and return the address."""
     _check_driver(url)
     for secret in secrets_of(url):
         if not is_reference(secret):

@@ -141,11 +141,7 @@ class ChangeReader:
         self._read = 0
 
     def _take(self, message: Message | None, position: LogPosition, rows: list[ChangedRow]) -> LogPosition:
-        """Append the changed rows of a message, unless they were read before, and return the position after it.
-
-        Raises:
-            DatabaseError: the table lacks a column that it had.
-        """
+        """Append the changed rows of a message, unless they were read before, and return the position after it."""
         match message:
             case Begin():
                 self._transaction, self._index = message, 0

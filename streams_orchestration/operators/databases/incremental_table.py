@@ -171,11 +171,7 @@ class IncrementalTable:
         return conditions
 
     def _prepare(self, connection: Connection) -> None:
-        """Check once that all columns exist; note the order of rows and whether the column lacks an index.
-
-        Raises:
-            DatabaseError: the table lacks a column.
-        """
+        """Check once that all columns exist; note the order of rows and whether the column lacks an index."""
         if self._order is not None:
             return
         nothing = sa.select(sa.text("*")).select_from(self._relation).where(sa.text("1 = 0"))

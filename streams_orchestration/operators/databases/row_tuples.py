@@ -100,9 +100,6 @@ class RowTuples:
         """Log the first `LOGGED` rows that do not fit, and count all as dropped or submit them to port 1.
 
         `bad` gives column and reason.
-
-        Raises:
-            DataError: a row does not fit, and `on_bad_tuple` is `fail`.
         """
         context = self._source.context
         for row, (wrong, reason) in bad.items():

@@ -213,12 +213,7 @@ class DatabaseTable:
     def _write_batches(
         self, connection: sa.Connection, key: DeliveryKey, batches: Iterator[TupleBatch], *, collects: bool
     ) -> tuple[int, list[RefusedRow]]:
-        """Write the rows of a delivery, and return their number, refused rows included, and the refused rows.
-
-        Raises:
-            DatabaseError: a row is refused, and refused rows are not collected.
-            SQLAlchemyError: the cause is not in a row.
-        """
+        """Write the rows of a delivery, and return their number, refused rows included, and the refused rows."""
         rows = 0
         refused: list[RefusedRow] = []
         for batch in batches:

@@ -119,11 +119,7 @@ def _converter(kind: pa.DataType) -> Callable[[Any], Any]:
 
 
 def _boolean(value: Any) -> bool:
-    """Convert 0 and 1, also as a byte, to a Boolean, since MariaDB and SQLite store Booleans as numbers.
-
-    Raises:
-        ValueError: it is another value.
-    """
+    """Convert 0 and 1, also as a byte, to a Boolean, since MariaDB and SQLite store Booleans as numbers."""
     if isinstance(value, bytes) and len(value) == 1:
         value = value[0]
     return bool(value) if isinstance(value, int) and value in (0, 1) else _refuse()
@@ -146,11 +142,7 @@ def _text(value: Any) -> str:
 
 
 def _date(value: Any) -> datetime.date:
-    """Return a date unchanged, and convert a text to a date, since SQLite stores dates as texts.
-
-    Raises:
-        ValueError, TypeError: it is another value, such as a time.
-    """
+    """Return a date unchanged, and convert a text to a date, since SQLite stores dates as texts."""
     if isinstance(value, datetime.datetime):
         return _refuse()
     return value if isinstance(value, datetime.date) else datetime.date.fromisoformat(value)
@@ -163,11 +155,7 @@ def _time(value: Any) -> datetime.datetime:
 
 
 def _aware(value: Any) -> datetime.datetime:
-    """Convert a time, a date or a text to an aware time. Without a zone it is taken as UTC, the zone of the session.
-
-    Raises:
-        ValueError, TypeError: it is another value.
-    """
+    """Convert a time, a date or a text to an aware time. Without a zone it is taken as UTC, the zone of the session."""
     time = _time(value)
     return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
 

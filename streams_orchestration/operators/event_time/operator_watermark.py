@@ -163,9 +163,6 @@ class OperatorWatermark:
         """Return the times of tuples in ticks; replace and count null times and times far ahead of `aheadOf`.
 
         They become `NO_TIME`.
-
-        Raises:
-            DataError: a time is null, and the annotation does not ignore that (EV54).
         """
         role = self.role
         times, missing = times_and_nulls(tuples, role)

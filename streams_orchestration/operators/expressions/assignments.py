@@ -56,11 +56,7 @@ class Assignments:
     def _column(
         target: pa.Field, text: str | None, source: pa.Schema, zone: dt.tzinfo, *, required: bool
     ) -> Expression | None:
-        """Return the expression of an attribute; None if it is copied unchanged, which a `required` one is not.
-
-        Raises:
-            FaultyExpressionError: the expression is faulty, and errors are not being gathered.
-        """
+        """Return the expression of an attribute; None if it is copied unchanged, which a `required` one is not."""
         name = target.name
         if text is None and source.field(name).type == target.type and not required:
             return None

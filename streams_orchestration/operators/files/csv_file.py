@@ -163,9 +163,6 @@ class CsvFile:
         """Read the file again up to its first fault, and return that with its line and column.
 
         If no fault is found, Arrow's error is returned.
-
-        Raises:
-            DataError: the file is damaged.
         """
         with open_decompressed(self.path) as raw:
             text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")

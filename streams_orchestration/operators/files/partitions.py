@@ -89,11 +89,7 @@ def partition_values(directory: str) -> dict[str, str | None]:
 
 
 def _directories(table: pa.Table, names: Sequence[str]) -> pa.Array:
-    """Return the partition directory of every tuple, with `NULL` for a null.
-
-    Raises:
-        DataError: a value is too long to name a directory.
-    """
+    """Return the partition directory of every tuple, with `NULL` for a null."""
     parts = []
     for name in names:
         values = table.column(name).combine_chunks().dictionary_encode()

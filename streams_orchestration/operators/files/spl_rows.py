@@ -176,11 +176,7 @@ def _read(name: str, read: Callable[[str], Any], text: str) -> Any:
 
 
 def _after_delay(text: str, options: RowOptions) -> tuple[float, str]:
-    """Return the delay in seconds at the beginning of a row, and the rest of the row; 0 without `hasDelayField`.
-
-    Raises:
-        ValueError: the row does not begin with a number of seconds, which must be finite and not negative.
-    """
+    """Return the delay in seconds at the beginning of a row, and the rest of the row; 0 without `hasDelayField`."""
     if not options.has_delay:
         return 0.0, text
     delay, found, rest = text.partition(",")

@@ -72,9 +72,6 @@ class TolerantCsvFile:
         """Return the column names, and the position of the first row after the header and the byte order mark.
 
         Without a header line, the schema gives the names.
-
-        Raises:
-            DataError: the file is empty but should have a header, or lacks a column.
         """
         text = file.read(HEADER_BYTES)
         mark = len(_MARK) if text.startswith(_MARK) else 0

@@ -140,11 +140,7 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
 
 
 def _to_attribute_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert an array that was parsed by `_read_as` to its attribute type.
-
-    Raises:
-        pyarrow.ArrowInvalid, DataError: a text is not a value of the type.
-    """
+    """Convert an array that was parsed by `_read_as` to its attribute type."""
     types = pa.types
     if array.type == kind:
         return array

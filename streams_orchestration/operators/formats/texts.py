@@ -160,11 +160,7 @@ def out_of_range(column: pa.Array, written: pa.Array) -> np.ndarray:
 
 
 def _decoded(written: pa.Array) -> pa.Array:
-    """Decode base64 texts to binary values.
-
-    Raises:
-        ArrowInvalid: a text is not base64.
-    """
+    """Decode base64 texts to binary values."""
     import polars as pl
 
     series: Any = pl.from_arrow(written)

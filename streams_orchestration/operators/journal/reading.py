@@ -64,11 +64,7 @@ class JournalReader:
         return messages
 
     def _segments(self, number: int, end: int) -> list[tuple[int, Path, int]]:
-        """Return the first number, path and end number of each segment that has messages from `number` on.
-
-        Raises:
-            TrimmedError: messages from `number` on have been removed from the journal.
-        """
+        """Return the first number, path and end number of each segment that has messages from `number` on."""
         segments = self.files.segments()
         if not segments or segments[0][0] > number:
             raise TrimmedError(self.files.directory, number, segments[0][0] if segments else end)

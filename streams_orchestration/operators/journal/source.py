@@ -216,10 +216,6 @@ class JournalSource(SourceOperator):
         """Return at most `limit` next messages, and the offset after them. Lost messages are skipped as `_lose` says.
 
         Unread messages in the journal of an operator that this one replaced come first.
-
-        Raises:
-            DataError: messages are lost, and `onLostData` is `fail`.
-            DamagedError: a message cannot be read.
         """
         files = self.reader.files
         if offset and offset["journal"] != files.id:
@@ -241,10 +237,6 @@ class JournalSource(SourceOperator):
         """Return a number, and at most `limit` messages of a journal from there on.
 
         If messages were lost and skipped, return the first number that is left, and no messages.
-
-        Raises:
-            DataError: messages are lost, and `onLostData` is `fail`.
-            DamagedError: a message cannot be read.
         """
         try:
             return number, reader.read(number, limit)
@@ -258,9 +250,6 @@ class JournalSource(SourceOperator):
         Args:
             what: describes the loss and its place.
             count: the number of lost messages, or 0 if it is unknown.
-
-        Raises:
-            DataError: `onLostData` is `fail`.
         """
         if self.parameters.on_lost_data == "fail":
             message = (
@@ -287,9 +276,6 @@ class JournalSource(SourceOperator):
         """Check whether the receiver reports a problem, and begin or end the back-off.
 
         This is called when all messages are read.
-
-        Raises:
-            DataError: the receiver reports a problem that it cannot overcome by itself.
         """
         reported = self.reader.files.reported()
         error = reported.get("error")
@@ -327,11 +313,7 @@ class JournalSource(SourceOperator):
         return pa.array([message.origin for message in messages], type)
 
     def _set_aside(self, messages: Sequence[JournalMessage], bad: Sequence[Bad]) -> None:
-        """Log the first `LOGGED` bad messages, count all, and by `onBadTuple` drop them or send them to port 1.
-
-        Raises:
-            DataError: `onBadTuple` is `fail`.
-        """
+        """Log the first `LOGGED` bad messages, count all, and by `onBadTuple` drop them or send them to port 1."""
         rows = [(messages[each.position], each.reason) for each in bad]
         places = [f"message {message.number} of the journal, from {message.origin}" for message, _ in rows]
         if self.parameters.on_bad_tuple == "fail":

@@ -158,12 +158,7 @@ class Journal:
             self._file = None
 
     def _recover(self) -> None:
-        """Find the last valid record and cut off everything after it; begin a segment if there is none.
-
-        Raises:
-            DamagedError: a record that was durable is not valid.
-            OSError: a file cannot be read or written.
-        """
+        """Find the last valid record and cut off everything after it; begin a segment if there is none."""
         durable = self.files.durable()
         segments = self._begun_segments(durable)
         self._sizes = {first: path.stat().st_size for first, path in segments}
@@ -191,12 +186,7 @@ class Journal:
         self._tell_durable(self.next)
 
     def _begun_segments(self, durable: int) -> list[tuple[int, Path]]:
-        """Remove last segments whose first record a crash left incomplete, and return the other segments.
-
-        Raises:
-            DamagedError: the first record of a segment was durable and is not valid.
-            OSError: a file cannot be read or removed.
-        """
+        """Remove last segments whose first record a crash left incomplete, and return the other segments."""
         segments = self.files.segments()
         while segments and next(places(segments[-1][1]), None) is None:
             first, path = segments.pop()
@@ -206,11 +196,7 @@ class Journal:
         return segments
 
     def _begin_segment(self) -> None:
-        """Start a new segment, which begins with the remembered keys.
-
-        Raises:
-            OSError: the segment cannot be written; the former one stays the last.
-        """
+        """Start a new segment, which begins with the remembered keys. The former one stays the last if this fails."""
         path = self.files.segment(self.next)
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
         try:

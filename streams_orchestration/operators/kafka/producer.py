@@ -175,9 +175,6 @@ class TransactionalProducer:
         """Check that the topic exists; ignore a cluster that is away.
 
         Call it after other errors, since the missing topic may be their cause.
-
-        Raises:
-            KafkaRefusedError: the topic is missing, or the cluster refuses to show it.
         """
         with contextlib.suppress(KafkaAwayError):
             self._check_topic()
@@ -191,11 +188,7 @@ class TransactionalProducer:
         return str(self._do(described.result).topic_id)
 
     def _check_same_topic(self) -> None:
-        """Check that the topic was not recreated during the transaction, since earlier messages would be lost.
-
-        Raises:
-            KafkaAwayError: the topic was created again.
-        """
+        """Check that the topic was not recreated during the transaction, since earlier messages would be lost."""
         if self._topic_id() != self._made:
             message = (
                 f"topic {self._topic} at {self._cluster.brokers}: was created again while messages were being sent"
@@ -274,10 +267,6 @@ class TransactionalProducer:
 
         If the call hangs, the producer is abandoned. The next producer of the same name fences it, so the call has no
         further effect, and then reads the mark.
-
-        Raises:
-            KafkaAwayError: the library does not answer within `COMMIT_SECONDS` and `CONNECT_SECONDS`.
-            KafkaRefusedError: the topic is missing. Errors of the call pass unchanged.
         """
         # https://github.com/confluentinc/librdkafka/issues/5456
         result: Future[Any] = Future()

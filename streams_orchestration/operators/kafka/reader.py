@@ -236,10 +236,6 @@ class KafkaReader:
         """Take up to `limit` messages, at most `MOST_AT_ONCE`, from the library; advance past them, and handle events.
 
         Return the messages, and True if the library had neither messages nor events.
-
-        Raises:
-            KafkaAwayError, KafkaRefusedError: the library cannot read from the cluster.
-            OutOfRangeError: the messages at a position no longer exist.
         """
         from confluent_kafka import KafkaException
 
@@ -271,12 +267,7 @@ class KafkaReader:
                     return
 
     def _handle_event(self, message: Any) -> None:
-        """Record the end of a partition, or raise the error, that the library returns instead of a message.
-
-        Raises:
-            OutOfRangeError: the messages at the position no longer exist.
-            KafkaAwayError, KafkaRefusedError: the library cannot read from the cluster.
-        """
+        """Record the end of a partition, or raise the error, that the library returns instead of a message."""
         from confluent_kafka import KafkaError
 
         partition = (message.topic(), message.partition())

@@ -181,11 +181,7 @@ def _gathered(
 
 
 def _runs(files: Sequence[Path], checksums: Mapping[Path, int]) -> Iterator[pa.Table]:
-    """Yield the tuples of files in portions of at least `MERGED_BYTES`, except the last, for one data file each.
-
-    Raises:
-        WaitingFileError: a file cannot be read, or was altered.
-    """
+    """Yield the tuples of files in portions of at least `MERGED_BYTES`, except the last, for one data file each."""
     tables: list[pa.Table] = []
     for path in files:
         tables.append(_read_arrow(path, checksums.get(path)))
@@ -210,9 +206,6 @@ def _write_merged(key: DeliveryKey, number: int, tuples: pa.Table, place: str, s
 
     The delivery, the file's number and its content determine the name in the table. So a repeated delivery gives the
     same bytes the same name, and a name always refers to the same bytes.
-
-    Raises:
-        OSError: the file cannot be written.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     path = scratch / f"{world.new_id()}.parquet"

@@ -88,10 +88,6 @@ class DeltaTarget(LakeTarget):
 
         Return False if the delivery or a later one was already made, after flushing the newest `MAX_FLUSHED_COMMITS`
         versions.
-
-        Raises:
-            LakeRefusedError: the table is missing, and the sink may not create it.
-            OSError: a file cannot be flushed.
         """
         if self._table is None:
             self._table = self._opened()
@@ -105,11 +101,7 @@ class DeltaTarget(LakeTarget):
         return False
 
     def _sync(self, before: int) -> None:
-        """Load the newest version, and flush the log files of versions after a given one; only on this machine.
-
-        Raises:
-            OSError: a file cannot be flushed.
-        """
+        """Load the newest version, and flush the log files of versions after a given one; only on this machine."""
         if self.store.is_local:
             self._table.update_incremental()
             sync_files(delta_files(Path(self.name), range(max(before + 1, 0), self._table.version() + 1)))
@@ -176,11 +168,7 @@ class DeltaTarget(LakeTarget):
         return fit(self.name, columns, partitions, self.wanted)
 
     def _fitted(self, key: DeliveryKey) -> Fit:
-        """Add missing columns to the table, and return how tuples are fitted to the table.
-
-        Raises:
-            LakeRefusedError: tuples and table do not fit.
-        """
+        """Add missing columns to the table, and return how tuples are fitted to the table."""
         fitting = self._fit()
         if fitting.missing:
             fields = deltalake.Schema.from_arrow(
@@ -220,11 +208,7 @@ class DeltaTarget(LakeTarget):
         )
 
     def _add(self, file: DataFile, footer: Statistics) -> AddAction:
-        """Link, copy or upload a file into the table's directory, and return the log action that adds it.
-
-        Raises:
-            WaitingFileError: the file is gone. Other errors of files and of the store pass unchanged.
-        """
+        """Link, copy or upload a file into the table's directory, and return the log action that adds it."""
         self._bring(file)
         statistics = {
             "numRecords": footer.rows,

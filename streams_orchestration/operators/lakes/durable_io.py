@@ -25,10 +25,6 @@ class _DurableFile(PyArrowFile):
         """Create a file and its directories, and return the stream; on close, content and name are on disk.
 
         An existing file is emptied if `overwrite`.
-
-        Raises:
-            FileExistsError: the file exists, and `overwrite` is False.
-            OSError: the file cannot be created.
         """
         if not overwrite and self.exists():
             message = f"Cannot create file, already exists: {self.location}"
@@ -43,11 +39,7 @@ class _Stream(io.BufferedWriter):
         self._path = path
 
     def close(self) -> None:
-        """Close the file, and flush its content and name to disk. Closing a second time does nothing.
-
-        Raises:
-            OSError: the file cannot be written or flushed.
-        """
+        """Close the file, and flush its content and name to disk. Closing a second time does nothing."""
         if not self.closed:
             super().close()
             sync_files([self._path])

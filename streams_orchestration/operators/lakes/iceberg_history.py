@@ -211,12 +211,7 @@ class IcebergHistory:
         return self._loaded
 
     def _reached(self, action: Callable[[], Result]) -> Result:
-        """Call the library, and translate its errors to LakeErrors.
-
-        Raises:
-            LakeRefusedError: the table does not exist, or the catalog refuses to give it.
-            LakeError: the table cannot be read now.
-        """
+        """Call the library, and translate its errors to LakeErrors."""
         try:
             return action()
         except (LakeError, DataError, LostVersionsError):

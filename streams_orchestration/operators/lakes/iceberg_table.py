@@ -151,11 +151,7 @@ class IcebergTarget(LakeTarget):
         return fit(self.name, columns, partitions, self.wanted)
 
     def _fitted(self, table: Table) -> tuple[Table, Fit]:
-        """Add missing columns to the table. Return the current table, and how tuples are fitted to it.
-
-        Raises:
-            LakeRefusedError: tuples and table do not fit.
-        """
+        """Add missing columns to the table. Return the current table, and how tuples are fitted to it."""
         fitting = self._fit(table)
         if fitting.missing:
             with table.update_schema() as update:
@@ -164,11 +160,7 @@ class IcebergTarget(LakeTarget):
         return table, fitting
 
     def _place(self, table: Table, file: DataFile) -> str:
-        """Link, copy or upload a file to the table's data directory, and return its address.
-
-        Raises:
-            WaitingFileError: the file is gone. Other errors of files and of the store pass unchanged.
-        """
+        """Link, copy or upload a file to the table's data directory, and return its address."""
         address = f"{table.location().rstrip('/')}/data/{file.place}"
         if (path := local_path(address)) is not None:
             bring_in(file.path, path)

@@ -189,11 +189,7 @@ class LakeSource(SourceOperator):
         return start._replace(until=until, table=self._table.id_at(self._table.newest(), None))
 
     def _check_same(self, position: TablePosition) -> None:
-        """Check that the table is the one that was read before, if the offset identifies it.
-
-        Raises:
-            DataError: it is another table.
-        """
+        """Check that the table is the one that was read before, if the offset identifies it."""
         if position.table is not None and self._table.id_at(position.version, position.table) != position.table:
             message = (
                 f"{self._table.place} is another table than the one that was read up to version {position.version}; "
@@ -205,9 +201,6 @@ class LakeSource(SourceOperator):
         """Return the start of the next version; None if there is none yet, or the run ends before it.
 
         Deleted versions are handled as `onLostData` says.
-
-        Raises:
-            DataError: a column is missing or has another type, or versions were deleted and `onLostData` is `fail`.
         """
         until = position.until
         if until is not None and self._table.is_at(position.version, until):
@@ -226,9 +219,6 @@ class LakeSource(SourceOperator):
         """Submit at most `limit` rows of one data file, or with `onChange: feed` all changes of a version.
 
         Return the position after these rows, and their number, which is 0 after the end of a file or version.
-
-        Raises:
-            DataError: the version deletes or updates rows, and `onChange` is `fail`, or rows are lost or do not fit.
         """
         if self.parameters.on_change == "feed" and not position.whole:
             return position._replace(done=True), self._submit_feed(position.version)
@@ -296,11 +286,7 @@ class LakeSource(SourceOperator):
             raise DataError(message)
 
     def _lose(self, what: str) -> None:
-        """Log and count versions or a file deleted before they were read, unless `onLostData` is `fail`.
-
-        Raises:
-            DataError: `onLostData` is `fail`.
-        """
+        """Log and count versions or a file deleted before they were read, unless `onLostData` is `fail`."""
         if self.parameters.on_lost_data == "fail":
             message = (
                 f"{self._table.place}: {what} can no longer be read, so rows are lost; set onLostData: skip to "
@@ -337,11 +323,7 @@ class LakeSource(SourceOperator):
                 yield waiting if not known and not position.whole else waiting._replace(rows=rows)
 
     def _check_columns(self) -> None:
-        """Check that the table has all attributes, except facts about changes of a feed, with types that fit.
-
-        Raises:
-            DataError: a column is missing, or its type does not fit.
-        """
+        """Check that the table has all attributes, except facts about changes of a feed, with types that fit."""
         there = self._table.columns()
         for field in self._schema:
             if field.name in FEED and self.parameters.on_change == "feed":

@@ -115,9 +115,6 @@ class LakeTarget:
             set_aside: receives the refused tuples, even if there are none; None fails the delivery at the first one.
             nan: columns in which NaN counts as null.
             broken: maps rows, from 0, to the constraint of the table that refuses them.
-
-        Raises:
-            LakeError: a tuple is refused, and `set_aside` is None; the message names row and column or constraint.
         """
         broken = broken or {}
         wrong = dict.fromkeys(broken, "")
@@ -166,10 +163,6 @@ class LakeTarget:
         """Make a change. If another writer committed first, pause and retry, up to `TRIES` attempts.
 
         Pauses are random and grow up to `LONGEST_RETRY_PAUSE`.
-
-        Raises:
-            LakeError: the table refuses or cannot be reached, or other writers committed first at each attempt.
-            WaitingFileError, UnresolvedReferenceError: the change raised it; it passes unchanged.
         """
         for tried in range(1, TRIES + 1):
             try:

@@ -68,9 +68,6 @@ class _WithLogic(_Base):
         """Compile the logic, and run the initialisers of its variables.
 
         For the operator, variables that its expressions read are attributes of its input.
-
-        Raises:
-            DataError: an initialiser has no value.
         """
         self.logic, self.context.inputs = _compiled(self.context, self.parameters.spl)
         self.with_variables = self.context.inputs  # `setup` of an operator may add columns of keys
@@ -81,12 +78,7 @@ class _WithLogic(_Base):
             self.heeds_marks = True
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Run the logic for tuples, then the operator.
-
-        Raises:
-            TupleError: an operation of the logic has no value for a tuple.
-            DataError: the value of an expression cannot be stored in a column.
-        """
+        """Run the logic for tuples, then the operator."""
         _, values = self.logic.tuples(port, batch)
         if values:
             arrow = pa.RecordBatch.from_arrays([*batch.arrow.columns, *values], schema=self.with_variables[port])
@@ -140,11 +132,7 @@ class _WithLogic(_Base):
 
 
 def _compiled(context: OperatorContext, spl: SplLogic) -> tuple[LogicProgram, tuple[pa.Schema, ...]]:
-    """Return the logic, and the schemas of the input ports with the variables that are columns.
-
-    Raises:
-        ValueError: the logic has mistakes.
-    """
+    """Return the logic, and the schemas of the input ports with the variables that are columns."""
     bare = tuple(_without(schema, spl.columns) for schema in context.inputs)
     read = [(SplText(name), f"spl.columns.{name}", None) for name in spl.columns]
     logic = LogicProgram(replace(context, inputs=bare), spl, dict.fromkeys(range(len(bare)), read) if read else {})

@@ -122,11 +122,7 @@ class AvroReader:
         return values
 
     def _row(self, file: io.BytesIO) -> dict[str, Any]:
-        """Return all fields of a message. Texts of fields without an attribute need not be UTF-8.
-
-        Raises:
-            _NotUtf8Error: the text of an attribute is not UTF-8.
-        """
+        """Return all fields of a message. Texts of fields without an attribute need not be UTF-8."""
         import fastavro
 
         try:
@@ -147,9 +143,6 @@ def _reading(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:
     """Return the function that converts values of a part of the schema to the type of an attribute.
 
     Each type of a union of several types must fit without a conversion.
-
-    Raises:
-        UnfitError: values of the part cannot be converted to the type.
     """
     part, _ = schema.type_of(part)
     if isinstance(part, list):

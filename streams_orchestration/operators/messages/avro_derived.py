@@ -35,9 +35,6 @@ def _record(fields: Any, name: str, path: str, used: set[str]) -> Avro:
         name: the preferred name of the record.
         path: the path of the attribute whose type this is; empty for the whole message.
         used: the names of other records; the chosen name is added.
-
-    Raises:
-        ValueError: Avro cannot represent the name or the type of a field.
     """
     while name in used:
         name += "_"

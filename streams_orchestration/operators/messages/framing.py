@@ -82,11 +82,7 @@ def _zigzag(number: int) -> bytes:
 
 
 def _number(payload: bytes, at: int) -> tuple[int, int]:
-    """Decode a zigzag varint; return the number and the position after it.
-
-    Raises:
-        FrameError: the payload ends within the number, or the number has more than ten bytes.
-    """
+    """Decode a zigzag varint; return the number and the position after it."""
     value = shift = 0
     while at < len(payload) and shift <= 63:
         value |= (payload[at] & 0x7F) << shift

@@ -46,11 +46,7 @@ class ProtobufReader:
         self._reader((0,))
 
     def _reader(self, path: tuple[int, ...]) -> tuple[Any, Convert]:
-        """Return the class of a message type, and the function that converts messages of this class.
-
-        Raises:
-            ValueError: the schema lacks the message type, or a field does not fit its attribute.
-        """
+        """Return the class of a message type, and the function that converts messages of this class."""
         if path not in self._readers:
             if path not in self._types:
                 message = f"schema {self._registered.number} has no message type {list(path)}"
@@ -85,11 +81,7 @@ class ProtobufReader:
 
 
 def _reading_fields(descriptor: Any, attributes: Sequence[pa.Field]) -> Convert:
-    """Return the function that converts a message to a dictionary of attributes.
-
-    Raises:
-        UnfitError: a field cannot be converted to the type of its attribute.
-    """
+    """Return the function that converts a message to a dictionary of attributes."""
     fields = descriptor.fields_by_name
     converts: list[tuple[str, bool, Convert]] = []
     for attribute in attributes:
@@ -229,11 +221,7 @@ def _check_fields(descriptor: Any, attributes: Sequence[pa.Field]) -> None:
 
 
 def _check_field(field: Any, kind: pa.DataType) -> None:
-    """Check that a field can hold the attribute without loss of range.
-
-    Raises:
-        UnfitError: the field cannot hold the attribute.
-    """
+    """Check that a field can hold the attribute without loss of range."""
     types, inner = pa.types, field.message_type
     if _is_map(field) and types.is_map(kind):
         entries: Any = inner.fields_by_name

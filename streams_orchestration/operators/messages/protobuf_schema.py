@@ -56,10 +56,6 @@ def _compiled(text: str, references: tuple[tuple[str, str], ...]) -> bytes:
     """Compile a schema with all its imports to a serialised `FileDescriptorSet`.
 
     The compiler runs in a separate process, so that no schema text can crash this one.
-
-    Raises:
-        ValueError: the schema is not valid, refers to a path that is not a name, or takes more than
-            `_COMPILE_SECONDS` to compile.
     """
     with tempfile.TemporaryDirectory(prefix="schema-") as directory:
         place = Path(directory)
@@ -115,9 +111,6 @@ def _message(fields: Any, name: str, before: Any, path: str) -> list[str]:
         name: the name of the type.
         before: the earlier definition of the type; None for a new type.
         path: the path of the attribute whose type this is, with a point at the end; empty for the whole message.
-
-    Raises:
-        ValueError: Protobuf cannot represent an attribute's name or type, or two names are the same in JSON.
     """
     known = {} if before is None else before.fields_by_name
     names = [field.name for field in fields]
@@ -180,9 +173,6 @@ def _field(kind: pa.DataType, name: str, before: Any, used: set[str]) -> tuple[l
         name: the path of the attribute.
         before: the earlier definition of the field; None for a new field.
         used: the names of message types that are taken.
-
-    Raises:
-        ValueError: Protobuf cannot represent the type, or the keys of a map are neither texts nor whole numbers.
     """
     types = pa.types
     if types.is_list(kind):

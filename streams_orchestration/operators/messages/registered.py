@@ -240,12 +240,7 @@ def _registered(
     name: str,
     before: RegisteredSchema | None,
 ) -> RegisteredSchema:
-    """Register a schema derived from the attributes and return it. A fitting Protobuf schema is kept.
-
-    Raises:
-        RegistryAwayError: the registry cannot be reached.
-        RefusedError: the format has no schema for these attributes, or the registry refuses the schema.
-    """
+    """Register a schema derived from the attributes and return it. A fitting Protobuf schema is kept."""
     before = before if before is not None and before.kind == format else None
     try:
         if before is not None and format == "protobuf" and protobuf.takes(before, schema):

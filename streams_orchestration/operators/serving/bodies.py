@@ -64,11 +64,7 @@ def messages_of(body: bytes, kind: str, format: MessageFormat, names: Sequence[s
 
 
 def _objects(body: bytes) -> list[bytes]:
-    """Return the elements of a JSON array as separate bodies, or else the body itself.
-
-    Raises:
-        BodyError: the body is not JSON.
-    """
+    """Return the elements of a JSON array as separate bodies, or else the body itself."""
     try:
         text = body.decode()
         if not text.lstrip(_BLANK).startswith("["):
@@ -83,11 +79,7 @@ def _objects(body: bytes) -> list[bytes]:
 
 
 def _elements(text: str) -> list[bytes]:
-    """Return the texts of an array's elements unchanged, so that numbers keep their digits.
-
-    Raises:
-        JSONDecodeError, RecursionError: the text is not a JSON array, or is nested too deeply.
-    """
+    """Return the texts of an array's elements unchanged, so that numbers keep their digits."""
     decoder = json.JSONDecoder(parse_float=str, parse_int=str)
     elements: list[bytes] = []
     at = _blank_end(text, text.index("[") + 1)
@@ -114,11 +106,7 @@ def _blank_end(text: str, begin: int) -> int:
 
 
 def _rows(body: bytes) -> list[bytes]:
-    """Split a body into CSV rows at line feeds outside quotes, and drop blank rows.
-
-    Raises:
-        BodyError: a quote is not closed.
-    """
+    """Split a body into CSV rows at line feeds outside quotes, and drop blank rows."""
     rows: list[bytes] = []
     begun = b""
     for line in body.split(b"\n"):

@@ -341,11 +341,7 @@ def _row_values(columns: Sequence[pa.Array | pa.ChunkedArray], count: int) -> It
 
 
 def _schema(type_: str | pa.Schema) -> pa.Schema:
-    """Return the schema with value types in place of dictionary types, since dictionary codes are local to an array.
-
-    Raises:
-        ValueError: a text is not a tuple type.
-    """
+    """Return the schema with value types in place of dictionary types, since dictionary codes are local to an array."""
     schema = arrow_schema(type_) if isinstance(type_, str) else type_
     return pa.schema([(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in schema])
 

@@ -185,9 +185,6 @@ def _encode(parts: Mapping[str, Incremental], plain: _Plain, version: int, since
     """Return one file: a header in JSON, the tables in Arrow's stream format, and a checksum of both.
 
     That checksum is a text, since the CRC-32 of data with their CRC-32 as a number behind them is always the same.
-
-    Raises:
-        StateError: a DictState holds a key or a value that is not JSON.
     """
     sizes = {name: _size(written) for name, written in plain.tables.items()}
     header: dict[str, Any] = {"version": version, "since": since, "values": plain.values, "tables": sizes, "parts": {}}
@@ -217,11 +214,7 @@ def _shown(checksum: int) -> bytes:
 
 
 def _decode(data: bytes | pa.Buffer) -> tuple[dict[str, Any], pa.BufferReader]:
-    """Split a file into its header and its tables, after checking the checksum.
-
-    Raises:
-        StateError: the file is truncated or was altered.
-    """
+    """Split a file into its header and its tables, after checking the checksum."""
     content, end = memoryview(data)[:-_CHECKSUM], bytes(memoryview(data)[-_CHECKSUM:])
     begin = len(_MAGIC)
     if bytes(content[:begin]) != _MAGIC or len(content) == begin or end != _shown(zlib.crc32(content)):

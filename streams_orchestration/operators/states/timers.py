@@ -270,11 +270,7 @@ def _sorted(run: _Run) -> _Run:
 
 
 def _ticks(times: Any) -> np.ndarray:
-    """Return times as int64.
-
-    Raises:
-        DataError: the times are not signed whole numbers, or one is missing.
-    """
+    """Return times as int64."""
     values = times.to_numpy(zero_copy_only=False) if isinstance(times, pa.Array) else np.asarray(times)
     if len(values) and values.dtype.kind != "i":
         message = f"a timer's time is a whole number of ticks, not {values[0]!r}; use self.event_time.times(batch)"

@@ -235,9 +235,6 @@ def _sync_above(directory: Path) -> None:
     """Flush the names of a directory and its parents to disk, once per process; skip parents without permission.
 
     If one of them fails, the next call flushes all of them again.
-
-    Raises:
-        OSError: a directory is gone or cannot be flushed for another reason.
     """
     flushed: list[Path] = []
     for each in (directory, *directory.parents):

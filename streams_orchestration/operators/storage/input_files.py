@@ -76,11 +76,7 @@ def resolve_inputs(path: str, base: Path) -> list[Path]:
 
 
 def _found(path: str, base: Path) -> list[Path]:
-    """Find the files of `resolve_inputs`. A directory that cannot be listed is an OSError here.
-
-    Raises:
-        ValueError: there are none, the first one cannot be read, or a name is not UTF-8 text.
-    """
+    """Find the files of `resolve_inputs`. A directory that cannot be listed is an OSError here."""
     place = base / path
     if path.startswith(PACKAGE) or place.is_file():
         return [resolve_input(path, base)]

@@ -119,10 +119,6 @@ def _move(pending: Path, target: Path) -> None:
 
     An empty file reserves the name first. If the process is killed before the rename, the empty file remains and is
     later reported as another file.
-
-    Raises:
-        FileExistsError: another file has the name.
-        FileNotFoundError: the pending file is gone.
     """
     pending.stat()
     try:

@@ -180,11 +180,7 @@ class RemoteStorage:
         return [address._replace(key=key) for key in keys]
 
     def _infos(self, address: Address, *, recursive: bool) -> list[Any]:
-        """Return the library's information about the objects in a directory.
-
-        Raises:
-            StorageRefusedError: the bucket or container does not exist, or may not be seen.
-        """
+        """Return the library's information about the objects in a directory."""
         from pyarrow.fs import FileSelector, FileType
 
         selector = FileSelector(address.path.rstrip("/"), recursive=recursive, allow_not_found=True)

@@ -242,11 +242,7 @@ class HTTPRequest(Operator):
             self.results.submit(batch.take(np.array(places, dtype=np.int64)), found)
 
     def _answer(self, place: int, values: dict[str, Any]) -> HttpAnswer | None:
-        """Make the request of a tuple, and log a missing response; return None for the method NONE.
-
-        Raises:
-            TupleError: the tuple's method is not one of HTTP, or its address or header is malformed.
-        """
+        """Make the request of a tuple, and log a missing response; return None for the method NONE."""
         given = self.parameters
         method = str(given.fixed_method or values[given.method]).upper()
         if method == "NONE":
@@ -359,8 +355,7 @@ class HTTPRequest(Operator):
 def _host_of(url: str, parameter: str) -> str:
     """Return the host of an address, or an empty text without one.
 
-    Raises:
-        ValueError: the address is malformed; the message does not repeat it, since it may hold a secret.
+    The error for a malformed address does not repeat it, since it may hold a secret.
     """
     try:
         return urlsplit(url).hostname or ""

@@ -54,11 +54,7 @@ class TupleToJSON(Operator):
 
     @staticmethod
     def _root(context: OperatorContext, parameters: TupleToJSONParameters) -> tuple[str, Type]:
-        """Return the attribute to write, with its type; an empty name for the whole tuple.
-
-        Raises:
-            ValueError: the attribute is missing, or is not a tuple, list or set.
-        """
+        """Return the attribute to write, with its type; an empty name for the whole tuple."""
         given = parameters.input_type(context)
         name = parameters.input_attribute or parameters.root_attribute
         if name is None:

@@ -339,11 +339,7 @@ def _as_attribute(values: Any, field: pa.Field) -> pa.Array:
 
 
 def _taken_back(values: np.ndarray, before: pa.Array, field: pa.Field) -> pa.Array:
-    """Convert written values back to Arrow. Unchanged values keep their nulls, and large integers their exact value.
-
-    Raises:
-        DataError: a value does not fit the type of the attribute.
-    """
+    """Convert written values back to Arrow. Unchanged values keep their nulls, and large integers their exact value."""
     if before.null_count == 0 or values.dtype.kind != "f":
         return _as_attribute(values, field)
     old = before.to_numpy(zero_copy_only=False)

@@ -72,11 +72,7 @@ def _takes_programs(field: FieldInfo) -> bool:
 
 
 def _constant(program: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the value of a program, unless it reads attributes or depends on more than submission-time values.
-
-    Raises:
-        ValueError: the evaluation of the program ends with an error.
-    """
+    """Yield the value of a program, unless it reads attributes or depends on more than submission-time values."""
     from streams_orchestration.operators.expressions.spl.program_environment import run_of_expression
     from streams_orchestration.spl.application.values import parts_of
     from streams_orchestration.spl.programs.expression import compiled

@@ -76,11 +76,7 @@ class SplExpression(Expression):
 
     @functools.cached_property
     def _compiled(self) -> tuple[tuple[str, ...], bool, Callable[[Mapping[str, pa.Array], int], pa.Array]]:
-        """The attributes that the expression reads, whether evaluation may fail, and the function over columns.
-
-        Raises:
-            ProgramError: the expression cannot be run here.
-        """
+        """The attributes that the expression reads, whether evaluation may fail, and the function over columns."""
         from streams_orchestration.spl.programs.expression import compiled
 
         assert self.program is not None
@@ -190,12 +186,7 @@ def read_spl(text: SplText, schema: pa.Schema, parameter: str, _zone: dt.tzinfo)
 
 
 def _port(text: SplText, schema: pa.Schema) -> tuple[str, Tuple]:
-    """Return the name and the type of the port, from the parameter if it has types, otherwise from the columns.
-
-    Raises:
-        ProgramTextError: the text is not an expression.
-        ValueError: a type of the parameter is not a tuple type, or SPL lacks the type of a column.
-    """
+    """Return the name and the type of the port, from the parameter if it has types, otherwise from the columns."""
     for label, written in text.types.items():
         return label, written_tuple_type(written, schema)
     labels = [each for each in sorted(labels_in(tree_of(text.text))) if each not in schema.names]

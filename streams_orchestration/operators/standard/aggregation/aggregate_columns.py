@@ -122,11 +122,7 @@ def _readable_window(text: str) -> Window | PaneWindow | None:
 def _functions(
     context: OperatorContext, parameters: AggregateParameters, window: Window | PaneWindow | None
 ) -> tuple[dict[str, Measure], dict[str, PaneFunction], dict[str, PaneExpression]]:
-    """Return the output functions over tuples, those over panes, and the expressions with functions over panes.
-
-    Raises:
-        ValueError: a function is faulty or does not suit the window, and faults are not being gathered.
-    """
+    """Return the output functions over tuples, those over panes, and the expressions with functions over panes."""
     measures: dict[str, Measure] = {}
     functions: dict[str, PaneFunction] = {}
     composed: dict[str, PaneExpression] = {}

@@ -81,9 +81,6 @@ def _measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo, func
         parameter: the name of the parameter, for errors.
         zone: the time zone of the application.
         functions: the system that defines result types and values, `spark` or `streams`.
-
-    Raises:
-        ValueError: there is no such function, or its argument does not fit.
     """
 
     def fault(message: str, offset: int | None = None) -> FaultyExpressionError:
@@ -143,11 +140,7 @@ def _is_optional(expression: Expression) -> bool:
 def _of_values(
     call: OuterCall, expressions: list[Expression], functions: Functions, fault: Callable[..., FaultyExpressionError]
 ) -> Measure:
-    """Return the measure of a function over the values of expressions.
-
-    Raises:
-        FaultyExpressionError: the function does not take these arguments.
-    """
+    """Return the measure of a function over the values of expressions."""
     function, parts = call
     expression = expressions[0]
     kind = expression.arrow_type
@@ -182,11 +175,7 @@ def _of_values(
 
 
 def _argument(whole: str, part: Part, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
-    """Parse an argument.
-
-    Raises:
-        FaultyExpressionError: it is faulty; the error has the position of the fault within the whole text.
-    """
+    """Parse an argument."""
     try:
         if isinstance(part.text, SplText):
             return read_spl(part.text, schema, parameter, zone)

@@ -194,11 +194,7 @@ class AggregateParameters(ExpressionParameters):
         return self.aggregate_incomplete_windows is False
 
     def _suit_event_time(self) -> None:
-        """Check the other parameters if the window is one of event time.
-
-        Raises:
-            ValueError: a parameter cannot be combined with a window of event time.
-        """
+        """Check the other parameters if the window is one of event time."""
         if self.time_attribute is not None:
             message = (
                 "timeAttribute cannot be combined with a window of event time; the annotation eventTime names the "

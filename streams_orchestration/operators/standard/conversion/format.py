@@ -168,11 +168,7 @@ class Format(Operator):
         self.submit(result)
 
     def _rows(self, tuples: pa.RecordBatch) -> tuple[list[bytes], dict[int, str]]:
-        """Return the rows of the tuples, and the reason for each tuple that has none, by position.
-
-        Raises:
-            DataError: a tuple has no row, for example because of a year beyond 9999, and `onError` is `fail`.
-        """
+        """Return the rows of the tuples, and the reason for each tuple that has none, by position."""
         try:
             return self._encoded(tuples), {}
         except DataError:

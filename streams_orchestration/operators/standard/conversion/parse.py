@@ -164,10 +164,6 @@ class Parse(LogicOperator):
         """Return the attribute or expression with the bytes, and the expressions of SPL; see `output_logic`.
 
         With logic, an expression with the bytes is compiled into the logic, and an empty text is returned in its place.
-
-        Raises:
-            ValueError: the input does not have the attribute, its value is neither binary nor string, or an expression
-                or the logic is wrong.
         """
         given, source = parameters.parse_input, context.inputs[0]
         if parameters.spl is None or not isinstance(given, SplText):
@@ -238,11 +234,6 @@ class Parse(LogicOperator):
 
         Args:
             column: the bytes or texts; null counts as no bytes.
-
-        Raises:
-            DataError: a row is malformed, and `parsing` is not `permissive` or the format is `bin`.
-            TupleError: an expression of `output` has no value for a row; the error has the position of the tuple in
-                which the row ends.
         """
         parts = pc.fill_null(pc.cast(column, pa.binary()), b"").to_pylist()
         rest, lines = self.rest, (self.lines.rest, self.lines.lines)
@@ -301,11 +292,7 @@ class Parse(LogicOperator):
         return _Parsed(FileRows(pa.RecordBatch.from_arrays([pa.array(blocks, pa.binary())], schema=self.schema)))
 
     def _submit(self, parsed: _Parsed) -> None:
-        """Submit rows with the attributes that `output` computes; log and count the malformed rows.
-
-        Raises:
-            TupleError: an expression of `output` has no value for a row; the error has its position among the rows.
-        """
+        """Submit rows with the attributes that `output` computes; log and count the malformed rows."""
         rows, logic = parsed.rows, self.logic_of_output
         try:
             columns = made_columns("", self.rows, rows.batch, self.context, self.parameters, logic)

@@ -168,11 +168,7 @@ class XMLParse(Operator):
         self.context.metrics.dropped.add(1)
 
     def _submit(self, batch: TupleBatch, found: list[list[tuple[int, ParsedElement]]]) -> None:
-        """Submit the elements found so far, and forget them.
-
-        Raises:
-            DataError: an expression has no value for an element, and `parsing` is `strict`.
-        """
+        """Submit the elements found so far, and forget them."""
         for number, port in enumerate(self.ports):
             if found[number]:
                 places, elements = zip(*found[number], strict=True)

@@ -105,12 +105,7 @@ class ConsumedFiles(FileSource):
         sync_removals(files)
 
     def _keep(self, file: Path) -> None:
-        """Give a file a second name in the directory that it moves to, or copy it to another file system; flush that.
-
-        Raises:
-            FileExistsError: another process has taken the free name meanwhile.
-            OSError: the file cannot be linked or copied, or the name not be flushed.
-        """
+        """Give a file a second name in the directory that it moves to, or copy it to another file system; flush it."""
         target = self._free_name(file)
         if not os.path.lexists(target):
             link_or_copy(file, target)

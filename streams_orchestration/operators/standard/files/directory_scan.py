@@ -278,9 +278,6 @@ class DirectoryScan(SourceOperator):
         """Scan the directory if that is due, and return the offset with the new files.
 
         The offset is unchanged if no scan is due, or if the store cannot be reached.
-
-        Raises:
-            DataError: the storage refuses to list the directory.
         """
         scanned = "known" in offset and "again" not in offset
         if world.monotonic() < self.due or (self.parameters.until is not None and scanned):

@@ -370,11 +370,7 @@ class FileSink(GatheringSink):
 
 
 def _deadlines(context: OperatorContext, parameters: FileSinkParameters) -> PartitionDeadlines | None:
-    """Return the deadlines of directories by `completeAfter`; None without the parameter or outside of event time.
-
-    Raises:
-        ValueError: `completeAfter` is wrong, or has another type than the event time.
-    """
+    """Return the deadlines of directories by `completeAfter`; None without the parameter or outside of event time."""
     if parameters.complete_after is None or context.event_time is None:
         return None
     return PartitionDeadlines(context, parameters.partition_by, parameters.complete_after, context.event_time)

@@ -356,11 +356,7 @@ class FileSource(SourceOperator):
         return f"{self.path}, rows {self.first + 1} to {self.row}"
 
     def _advance(self, rows: int, *, submit: bool) -> bool:
-        """Read at most `rows` rows, only due ones if rows have delays; submit or skip them. Return True at the end.
-
-        Raises:
-            DataError, TupleError: a row is malformed and `parsing` not `permissive`, or an expression has no value.
-        """
+        """Read at most `rows` rows, only due ones if rows have delays; submit or skip them. Return True at the end."""
         while rows > 0:
             piece = self.rest if self.rest is not None else self._next_piece()
             self.rest = None

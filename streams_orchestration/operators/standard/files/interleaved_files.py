@@ -125,9 +125,6 @@ class InterleavedFiles(FileSource):
 
         Stop after `limit` tuples, or when the file with the least time has none now. Close the files that have ended.
         After the last one, open the files with later paths; in an operator-driven region, end the epoch first.
-
-        Raises:
-            DataError: a file or a row cannot be read or merged.
         """
         for each in self.reading:
             each.waits = False
@@ -199,11 +196,7 @@ class InterleavedFiles(FileSource):
         return ProducedTo(self.stands, exhausted=False)
 
     def _go_to_files(self, offset: Offset) -> None:
-        """Open the files of an offset at their positions; if the offset names no files, look for files.
-
-        Raises:
-            DataError: there are more than `MOST_FILES` files.
-        """
+        """Open the files of an offset at their positions; if the offset names no files, look for files."""
         files: dict[str, Any] | None = offset.get("files")
         self._open_files({name: {} for name in self._later("")} if files is None else files)
 
@@ -282,9 +275,6 @@ class _File:
         """Read the next tuples, about `most` at most, after all earlier ones were submitted.
 
         Sets `ended` at the end of the file, and `waits` if it has no further tuples now.
-
-        Raises:
-            DataError: a row does not fit, the file is lost, or a time is null that may not be.
         """
         until = self._owner.until
         self.source.until = None if until is None else {"file": self.name, "size": until["sizes"][self.name]}

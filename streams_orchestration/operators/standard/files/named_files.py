@@ -57,11 +57,7 @@ class NamedFiles(LogicOperator):
 
     @staticmethod
     def _attribute(context: OperatorContext) -> str:
-        """Return the attribute that names the file, the only string attribute of the input.
-
-        Raises:
-            ValueError: the input does not have exactly one string attribute.
-        """
+        """Return the attribute that names the file, the only string attribute of the input."""
         texts = [field.name for field in context.inputs[0] if pa.types.is_string(field.type)]
         if len(texts) != 1:
             message = (
@@ -128,11 +124,6 @@ class NamedFiles(LogicOperator):
         """Read a file, submit its tuples, set its malformed rows aside, and report its end; see `FileOutputs`.
 
         `FileName()` is the name in the tuple.
-
-        Raises:
-            ValueError: the file does not fit the attributes, or a row is malformed.
-            OSError, StorageError: the file cannot be read.
-            TupleError: an expression of `output` has no value for a row; the error has its position in the file.
         """
         file, number = source_file(path, self.parameters, self.schema, self.context), 0
         file.check()

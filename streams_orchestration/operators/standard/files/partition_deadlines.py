@@ -85,10 +85,6 @@ class PartitionDeadlines:
         return END if ticks == END else min(-(-ticks * _MICROSECONDS // self._role.ticks), END)
 
     def _ticks(self, partitions: pa.RecordBatch) -> np.ndarray:
-        """Return the deadlines of tuples in ticks; `END` where the expression is null.
-
-        Raises:
-            DataError: the expression fails for a tuple.
-        """
+        """Return the deadlines of tuples in ticks; `END` where the expression is null."""
         values = evaluate(self._expression, partitions).cast(pa.int64())
         return pc.fill_null(values, END).to_numpy(zero_copy_only=False)

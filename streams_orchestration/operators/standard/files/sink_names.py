@@ -60,9 +60,5 @@ def named_items(items: Items) -> tuple[str | None, Items]:
 
 
 def _directory_of(name: str | None) -> str | None:
-    """Return the directory for tuples whose file has this name; None if they are dropped.
-
-    Raises:
-        DataError: the name is null, or does not name a file below the sink's directory.
-    """
+    """Return the directory for tuples whose file has this name; None if they are dropped."""
     return None if name == _DROPPED else named_directory(name)

@@ -199,11 +199,7 @@ def _read_mapping(context: OperatorContext, name: str, ports: int) -> dict[str, 
 
 
 def _ports(text: str, place: str, ports: int) -> list[int]:
-    """Return the port of an index, modulo the number of ports; no port for a negative index.
-
-    Raises:
-        ValueError: the text is not an integer.
-    """
+    """Return the port of an index, modulo the number of ports; no port for a negative index."""
     try:
         index = int(text)
     except ValueError:

@@ -61,9 +61,6 @@ class Barrier(MatchingOperator):
         """Return the combined schema of all ports and of the variables of the logic, and the output assignments.
 
         An attribute that several ports have is renamed to `in<port>_<name>`.
-
-        Raises:
-            ValueError: an expression or the port for failed tuples does not fit, or the output stream has no schema.
         """
         target = context.output_schema()
         ports = Counter(name for schema in context.inputs for name in schema.names)

@@ -92,9 +92,6 @@ def _alone(context: OperatorContext, parameters: JoinParameters) -> list[Assignm
 
     None if a side has no such port: its tuples go to port 0 with a default partner, or are dropped if it is not
     outer.
-
-    Raises:
-        ValueError: the number of output ports does not suit the algorithm, or their attributes not the side.
     """
     ports = len(own_outputs(context, parameters))
     if ports == 1:

@@ -174,13 +174,7 @@ class Lookup(Operator):
 
 
 def _read_table(context: OperatorContext, parameters: LookupParameters) -> pa.Table:
-    """Return the key columns and the columns to take, in the types of the stream's attributes.
-
-    Raises:
-        ValueError: the table is missing (see `resolve_input`), or lacks a column, or its values cannot be read in these
-            types.
-        OSError: the file cannot be read to its end.
-    """
+    """Return the key columns and the columns to take, in the types of the stream's attributes."""
     path = resolve_input(parameters.table, context.base)
     target = context.outputs[0] or context.inputs[0]
     types = {column: target.field(name).type for name, column in parameters.take.items()}
@@ -204,11 +198,6 @@ def _read(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
 
     A CSV file's columns get their wanted types. Types are not guessed: a key 007 guessed to be a number would never
     match.
-
-    Raises:
-        UnfitValueError, pyarrow.ArrowInvalid: a wanted value of a Parquet file is invalid, or the file is damaged.
-        DataError: a CSV file is damaged or lacks its header, or a row does not fit.
-        OSError: the file cannot be read.
     """
     if path.suffix == ".parquet":
         table = pq.read_table(path)

@@ -143,11 +143,6 @@ class HttpSink(EpochSink):
             key: the key of the request.
             first: the number of the first tuple in the delivery.
             refused: the list that refused tuples are added to.
-
-        Raises:
-            HttpAwayError: the server cannot be reached, or cannot take the request now.
-            RefusedError: the server refuses the request, and its tuples are not set aside.
-            DataError: the format cannot represent a value.
         """
         assert self.target is not None
         last = first + part.num_rows - 1

@@ -98,12 +98,7 @@ class TCPSink(EpochSink):
                 raise self._away(error) from None
 
     def _connected(self) -> socket.socket:
-        """Return the connection to the receiver, a new one if there is none or the receiver has closed it.
-
-        Raises:
-            ConnectionError: no connection can be made now.
-            OSError: the name of the server cannot be registered.
-        """
+        """Return the connection to the receiver, a new one if there is none or the receiver has closed it."""
         if self._connection is not None and _is_closed(self._connection):
             self._connection.close()
             self._connection = None
@@ -123,12 +118,7 @@ class TCPSink(EpochSink):
             raise self._away(error) from None
 
     def _accepted(self) -> socket.socket:
-        """Wait for the next client and return its connection; first listen and register the name, if not done yet.
-
-        Raises:
-            ConnectionError: no client has connected within `CLIENT_SECONDS`, or the port cannot be used.
-            OSError: the name cannot be registered.
-        """
+        """Wait for the next client and return its connection; first listen and register the name, if not done yet."""
         if self._listener is None:
             try:
                 self._listener = socket.create_server((self.parameters.address, self.parameters.port or 0))

@@ -109,9 +109,6 @@ class Sort(ClockOperator):
         """Return the window, the sort keys and the output; no window for event time or for panes of a window.
 
         Report attributes of `partitionBy` that do not exist, and a port for late tuples that none can reach.
-
-        Raises:
-            ValueError: the window, an attribute or a port does not fit, or a value of `sortBy` cannot be ordered.
         """
         source, by_time = context.inputs[0], parameters.by_time
         check_failure_port(context, parameters, source)

@@ -212,12 +212,7 @@ class KafkaSink(EpochSink):
     def _parts(
         self, batches: Iterator[TupleBatch], producer: TransactionalProducer, left: list[Undeliverable], epoch: int
     ) -> Iterator[Iterator[KafkaMessage]]:
-        """Yield the messages of each batch except refused ones; add their tuples to `left` if the sink sets them aside.
-
-        Raises:
-            KafkaRefusedError: a tuple cannot be encoded, and the sink does not set tuples aside.
-            DataError: the format, or the text of a key or header, cannot represent a value.
-        """
+        """Yield the messages of each batch except refused ones; add their tuples to `left` if they are set aside."""
         begin = 1
         for batch in batches:
             known = self.refused.rows
@@ -271,11 +266,7 @@ class KafkaSink(EpochSink):
         return self._producer(key).is_made(key)
 
     def _producer(self, key: DeliveryKey) -> TransactionalProducer:
-        """Return the producer. The first call connects, with a name from the delivery's key.
-
-        Raises:
-            KafkaAwayError, KafkaRefusedError: the cluster cannot be reached, or refuses.
-        """
+        """Return the producer. The first call connects, with a name from the delivery's key."""
         if self.producer is None:
             self.producer = TransactionalProducer(
                 self.parameters, self.parameters.topic, key, alone=self.refused.alone, routes=self.sets_aside
@@ -293,9 +284,6 @@ class KafkaSink(EpochSink):
         """Return a message for each tuple. `begin` is the number of the first one in the delivery.
 
         Tuples that a registered schema cannot encode are added to `unencodable`, and have messages without a value.
-
-        Raises:
-            DataError: the format, or the text of a key or header, cannot represent a value.
         """
         settings, count = self.parameters, batch.num_rows
         rows = range(begin, begin + count)
@@ -323,10 +311,6 @@ class KafkaSink(EpochSink):
         """Create the encoder before a transaction begins, with the schema that the registry has or registers now.
 
         Do nothing if the encoder exists, or if the format has no registry.
-
-        Raises:
-            RegistryAwayError: the registry cannot be reached.
-            RefusedError: the registry refuses, or has no schema that fits.
         """
         settings = self.parameters
         if not is_registered(settings.format) or self.encoder is not None:

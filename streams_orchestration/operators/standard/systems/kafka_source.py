@@ -270,12 +270,7 @@ class KafkaSource(SourceOperator):
                 self.context.logger.info("%s is new", shown(partition))
 
     def _identify(self, reader: KafkaReader, positions: Positions, partitions: Sequence[Partition]) -> None:
-        """Handle topics that were created again since the positions were taken: read them from the start, or fail.
-
-        Raises:
-            KafkaRefusedError: a topic was created again, and `onLostData` is `fail`.
-            KafkaAwayError: the cluster does not return the ids of topics, though it did earlier.
-        """
+        """Handle topics that were created again since the positions were taken: read them from the start, or fail."""
         for topic in recreated_topics(reader, positions, {topic for topic, _ in partitions}):
             text = (
                 f"topic {topic} at {self.parameters.brokers} was deleted and created again since it was read up to "
@@ -293,12 +288,7 @@ class KafkaSource(SourceOperator):
             positions.begin(topic, {each: reader.range_of(each) for each in partitions if each[0] == topic})
 
     def _beginning(self, reader: KafkaReader) -> Offset:
-        """Return the starting positions. They are stored in a file, so that every call returns the same.
-
-        Raises:
-            KafkaAwayError, KafkaRefusedError: the cluster cannot be reached, or refuses.
-            OSError: the file cannot be read or written.
-        """
+        """Return the starting positions. They are stored in a file, so that every call returns the same."""
         name = f"begin-{self.context.channel}-{self.context.max_channels}.json"
         place = waiting_directory(self.context) / name
         if place.exists():

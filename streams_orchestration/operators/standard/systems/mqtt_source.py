@@ -140,11 +140,7 @@ class MQTTSource(JournalSource):
                     raise event
 
     def _enter(self, session: _Session, *, kept: bool) -> None:
-        """Record the session, and check that the broker kept it if it may hold messages.
-
-        Raises:
-            RefusedError: the broker has lost the session, and `onLostData` is `fail`.
-        """
+        """Record the session, and check that the broker kept it if it may hold messages."""
         settings: MqttSourceParameters = self.parameters
         if session.is_known and not kept and settings.qos > 0:
             session.lose()  # the next connection finds the session that this one has made
@@ -155,9 +151,6 @@ class MQTTSource(JournalSource):
 
         A message of quality of service 0 is dropped and counted as lost while more than `MAX_UNWRITTEN_MESSAGES`
         events wait.
-
-        Raises:
-            RefusedError: the user or the password cannot be resolved.
         """
         from paho.mqtt.client import Client, MQTTv311
         from paho.mqtt.enums import CallbackAPIVersion

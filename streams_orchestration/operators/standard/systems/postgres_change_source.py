@@ -169,12 +169,7 @@ class PostgresChangeSource(SourceOperator):
         self._changes = None
 
     def _produce_unless_in_use(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next changes, or none while another session reads the slot.
-
-        Raises:
-            SlotInUseError: more than `UNLOGGED_ATTEMPTS` attempts in a row have found the slot in use.
-            DatabaseError: the database refuses, or cannot be reached.
-        """
+        """Submit the next changes, or none while another session reads the slot."""
         from streams_orchestration.operators.databases.replication import SlotInUseError
 
         try:
@@ -216,10 +211,6 @@ class PostgresChangeSource(SourceOperator):
         """Submit all existing rows of the table once older transactions have ended; return the offset that follows.
 
         Before that, the offset is returned unchanged.
-
-        Raises:
-            DataError: a row does not fit, and `onBadTuple` is `fail`.
-            DatabaseError: the database refuses, or cannot be reached.
         """
         slot.prepare(list(self.columns.values()))
         oldest = slot.oldest_transaction()
@@ -272,10 +263,6 @@ class PostgresChangeSource(SourceOperator):
         """Return the position where reading can continue: the given one, or the slot's position if changes are lost.
 
         A loss is logged and counted. A slot that is gone or invalid is created again.
-
-        Raises:
-            DataError: changes are lost, and `onLostData` is `fail`.
-            DatabaseError: the database refuses, or cannot be reached.
         """
         from streams_orchestration.operators.databases.changes import LogPosition
         from streams_orchestration.operators.databases.replication import shown_lsn
@@ -338,11 +325,7 @@ class PostgresChangeSource(SourceOperator):
         known: Sequence[Mapping[str, Any]],
         bad: Mapping[int, tuple[str, str]],
     ) -> None:
-        """Submit rows with the metadata of each change.
-
-        Raises:
-            DataError: a row does not fit, and `onBadTuple` is `fail`.
-        """
+        """Submit rows with the metadata of each change."""
         extra: dict[str, pa.Array] = {}
         for attribute, kind in self.parameters.metadata.items():
             type = self.schema.field(attribute).type

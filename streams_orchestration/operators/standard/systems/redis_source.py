@@ -139,9 +139,6 @@ class RedisSource(JournalSource):
         """Create the group and the stream unless they exist, and record the position.
 
         Redis stores the group in the stream, so deleting the stream deletes the group.
-
-        Raises:
-            RefusedError: the group was deleted, and `onLostData` is `fail`.
         """
         from redis.exceptions import ResponseError
 

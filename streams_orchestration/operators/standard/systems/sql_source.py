@@ -210,11 +210,7 @@ class SqlSource(SourceOperator):
         return offset
 
     def _highest(self) -> Any:
-        """Return the largest value of the growing column as JSON; None if the table is empty.
-
-        Raises:
-            DataError: the value cannot be stored as JSON.
-        """
+        """Return the largest value of the growing column as JSON; None if the table is empty."""
         assert self._source is not None
         highest = self._source.highest()
         return None if highest is None else self._cut(highest)
@@ -249,9 +245,6 @@ class SqlSource(SourceOperator):
         """Check at intervals that rows can be read in order; measure the lag, and return the offset to continue.
 
         Between two checks, nothing is done and the offset is unchanged.
-
-        Raises:
-            DataError: the column has a null, or rows are lost, and the parameters do not allow that.
         """
         now = world.monotonic()
         if now < self._inspected + self.parameters.poll_period:
@@ -288,9 +281,6 @@ class SqlSource(SourceOperator):
 
         A table that was created again is logged and counted. The offset is unchanged if the table has no identity, or
         if nobody can say yet whether it was created again.
-
-        Raises:
-            DataError: rows of the former table are lost, and `onLostData` is `fail`.
         """
         assert self._source is not None
         now = self._source.identity()
@@ -323,9 +313,6 @@ class SqlSource(SourceOperator):
 
         Late rows have a value after `since` and up to the position. At most `LAG_LIMIT` are counted at once, and none
         while `rows` is 0. Without any, the offset is unchanged.
-
-        Raises:
-            DataError: a row has appeared there, and `onLostData` is `fail`.
         """
         from streams_orchestration.operators.databases.values import value_of
 

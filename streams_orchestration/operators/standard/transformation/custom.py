@@ -262,12 +262,7 @@ class Custom(Operator):
         return {name: known[name] for name in self.takes[parameter]}
 
     def _call(self, parameter: str, tuples: TupleOutputs | None = None, **items: Any) -> None:
-        """Call a function and submit its results. If `tuples` is given, add the resulting tuples there instead.
-
-        Raises:
-            ResultError: the function returned something else than its parameter allows.
-            DataError: a value does not fit its attribute.
-        """
+        """Call a function and submit its results. If `tuples` is given, add the resulting tuples there instead."""
         result = self.functions[parameter](**self._arguments(parameter, **items))
         for output, part in _outputs(result, parameter, tuplewise=tuples is not None):
             if tuples is not None:
@@ -337,11 +332,7 @@ def _check_timers(functions: Mapping[str, Callable[..., Any]]) -> None:
 
 
 def _outputs(result: Any, parameter: str, *, tuplewise: bool) -> Iterator[tuple[int, Any]]:
-    """Yield the parts of a function's result with their output ports.
-
-    Raises:
-        ResultError: a part is neither a batch or mark nor a pair of an output port with one.
-    """
+    """Yield the parts of a function's result with their output ports."""
     kinds = (Mapping, Punctuation) if tuplewise else (TupleBatch, Mapping, Punctuation)
     wanted = f"{parameter} of Custom {_TUPLES if tuplewise else _BATCHES}, or returns None"
     for part in parts_of(result, (*kinds, tuple), wanted):

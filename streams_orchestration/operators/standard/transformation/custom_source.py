@@ -94,11 +94,7 @@ class CustomSource(SourceOperator):
         return max(self._until - world.monotonic(), 0.0)
 
     def _begin(self, submissions: int) -> None:
-        """Run the program from its beginning, and discard the given number of its first submissions, without pauses.
-
-        Raises:
-            DataError: the program makes fewer submissions than before the restart, or an operation has no value.
-        """
+        """Run the program from its beginning, and discard the given number of its first submissions, without pauses."""
         self.context.generators.clear()  # the program draws the same random numbers again
         self.logic = LogicProgram(self.context, self.parameters.spl, submits=True)
         self._outputs, self._steps = self.logic.program.process()
@@ -120,9 +116,6 @@ class CustomSource(SourceOperator):
         """Run up to the next event.
 
         Return None for a submission, the seconds of a pause, or -1 at the end of the program.
-
-        Raises:
-            DataError: an operation of the program has no value.
         """
         from streams_orchestration.spl.programs.outcome import FailedError
 

@@ -112,11 +112,7 @@ def _columns(timers: list[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _encoded(key: Any) -> str:
-    """Return a key as JSON.
-
-    Raises:
-        ResultError: the key is neither a text, number, boolean or None, nor a tuple of these.
-    """
+    """Return a key as JSON."""
     parts = [part.item() if isinstance(part, np.generic) else part for part in (key if type(key) is tuple else (key,))]
     if not all(isinstance(part, _PLAIN) for part in parts):
         message = f"a timer's key is a text, number, boolean or None, or a tuple of these, not {described(key)}"

@@ -85,11 +85,7 @@ class DeDuplicate(Operator):
 
     @staticmethod
     def _attributes(context: OperatorContext, parameters: DeDuplicateParameters) -> list[str]:
-        """Return the parts of the key, all attributes by default. Attributes are spelled as in the stream.
-
-        Raises:
-            ExpressionError: a key is not an expression.
-        """
+        """Return the parts of the key, all attributes by default. Attributes are spelled as in the stream."""
         texts = parameters.keys
         if not texts:
             return context.inputs[0].names

@@ -52,11 +52,7 @@ class Filter(LogicOperator):
 
     @staticmethod
     def _logic(context: OperatorContext, parameters: FilterParameters) -> LogicProgram:
-        """Compile the logic with the condition, which may read the variables of the logic.
-
-        Raises:
-            ValueError: `onError` is not `fail`, the condition is not an expression of SPL, or the logic has mistakes.
-        """
+        """Compile the logic with the condition, which may read the variables of the logic."""
         assert parameters.spl is not None
         check_policy(parameters)
         text = parameters.filter
@@ -105,9 +101,6 @@ class Filter(LogicOperator):
         """Run the logic for tuples, and submit those that meet the condition to port 0; all without a condition.
 
         The others are submitted to port 1, or dropped if that port does not exist.
-
-        Raises:
-            TupleError: the logic has no value for a tuple.
         """
         _, values = logic.tuples(0, batch)
         if not values:

@@ -103,11 +103,7 @@ class Functor(LogicOperator):
 
 
 def _outputs(parameters: FunctorParameters, ports: int) -> list[dict[str, str]]:
-    """Return the assignments of each output port; they are empty if the parameter `output` is not given.
-
-    Raises:
-        ValueError: `output` has not one mapping for each output port.
-    """
+    """Return the assignments of each output port; they are empty if the parameter `output` is not given."""
     if not parameters.output:
         return [{}] * ports
     written = parameters.output if isinstance(parameters.output, list) else [parameters.output]

@@ -109,9 +109,6 @@ class RememberedKeys:
         """Return the values of tuples to which the limit applies: position, `deltaAttribute`, or time of arrival.
 
         The time of arrival is in microseconds since 1970.
-
-        Raises:
-            DataError: a value of `deltaAttribute` is null or NaN.
         """
         if self._time_out is not None:
             return [int(self._context.now * _PER_SECOND)] * len(batch)

@@ -42,11 +42,7 @@ class TupleOutputs:
             self._begin(port, part).add(position, part)
 
     def _begin(self, port: int, part: Mapping[str, Any]) -> _Collected:
-        """Return the collected tuples of a port, after checking the attributes of a new one.
-
-        Raises:
-            ResultError: the attributes differ from the output stream, or the port does not exist.
-        """
+        """Return the collected tuples of a port, after checking the attributes of a new one."""
         schema = schema_for(part, self.operator.context, port)
         return self.tuples.setdefault(port, _Collected(schema))
 
