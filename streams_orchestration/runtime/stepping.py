@@ -167,13 +167,7 @@ class SteppedApplication:
         return True
 
     def _await_batch(self, program: PeProgram) -> bool:
-        """Start a Spark query if needed, wait for its next micro-batch, and publish outputs; False without work.
-
-        Raises:
-            StepError: the query has failed, or makes no batch within `QUERY_SECONDS`.
-            StaleGenerationError: the PE is no longer deployed.
-            OutputError, InvariantError, OSError: an output cannot become visible or be removed.
-        """
+        """Start a Spark query if needed, wait for its next micro-batch, and publish outputs; False without work."""
         before = read_view(self.catalog, program)
         if before.waits or plan_batch(program, before, source_limit=self.source_limit, now=world.now()) is None:
             return False

@@ -318,11 +318,7 @@ class Catalog:
                 self._database.notify_listeners(connection, unit)
 
     def _begin(self, mode: Mode, unit: str) -> tuple[Connection, RootTransaction]:
-        """Open a transaction. A lost connection is replaced, which is safe because nothing was done yet.
-
-        Raises:
-            CatalogError: the database cannot be used, or could not be reached for the `patience` of the catalog.
-        """
+        """Open a transaction. A lost connection is replaced, which is safe because nothing was done yet."""
         until = world.monotonic() + self._patience
         failures = 0
         while True:

@@ -29,11 +29,7 @@ def create_catalog(home: Home) -> Catalog:
 
 
 def _claim_storage(catalog: Catalog) -> None:
-    """Check that the storage of the catalog's files can be used; mark it as this catalog's, and record its address.
-
-    Raises:
-        StorageSettingError: the storage cannot be used, belongs to another catalog, or is not the one in use.
-    """
+    """Check that the storage of the catalog's files can be used; mark it as this catalog's, and record its address."""
     store = catalog.store
     with catalog.read() as connection:
         kept, installation = is_kept(connection, store), installation_of(connection)

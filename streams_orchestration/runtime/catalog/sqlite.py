@@ -83,9 +83,6 @@ class SqliteDatabase(Database):
 
         While another process does the same with a new file, SQLite refuses this at once, whatever the timeout is. So
         this method tries again, for as long as a writer waits for its turn.
-
-        Raises:
-            sqlite3.OperationalError: the file cannot be used, or its lock is not released in time.
         """
         until, failures = 0.0, 0
         while True:

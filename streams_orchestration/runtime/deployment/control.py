@@ -97,10 +97,6 @@ def _fail_lost_units(connection: Connection, application: str) -> list[str]:
 
     The health of the units is read again in this transaction, since a host may have died after the last check, and its
     replacement would hide that.
-
-    Raises:
-        StreamsRuntimeError: a unit no longer exists.
-        InvariantError: its epoch breaks a rule of the protocol.
     """
     u, now = tables.unit, clock.now()
     healths = read_health(connection, application, now, None)

@@ -107,13 +107,6 @@ def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Com
     """Begin a run of a deployed application; return its compilation with the deployed numbers of its PEs.
 
     Replace the stored compilation and, unless the application was redeployed, the stored programs.
-
-    Raises:
-        ApplicationChangedError: another application of the same name is deployed.
-        OtherVersionError: another version of the product wrote the program of a PE, or the stored compilation where it
-            is needed.
-        NotDeployableError: the application is partly removed, an unbounded run is under way, or a Spark query has
-            closed all its windows.
     """
     a, application, wanted = tables.application, opened.name, opened.wanted
     compilation = wanted.compilation
@@ -235,9 +228,6 @@ def _units_of_queries_within_an_epoch(connection: Connection, application: str) 
     """Return the units with a dataframe query whose last commit is not at an epoch boundary.
 
     Spark's checkpoints are stored at boundaries only, so the query cannot continue after such a commit.
-
-    Raises:
-        OtherVersionError: another version of the product wrote the program of a PE.
     """
     p, c = tables.pe, tables.commit
     last = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.batch == p.c.batch)

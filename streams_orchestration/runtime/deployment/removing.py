@@ -150,14 +150,7 @@ def remove_application(home: Home, lock: StartLock, application: str, *, results
 
 
 def _find(home: Home, application: str, *, results: bool) -> _Found:
-    """Find the rows and files of an application.
-
-    Raises:
-        NotRemovedError: the application runs or is to run, one of its hosts lives, or its results cannot be found.
-        NotDeployedError: the catalog does not know the application, and it has no files.
-        CatalogPlaceError: the state directory belongs to another catalog.
-        OSError: the storage cannot be read.
-    """
+    """Find the rows and files of an application."""
     catalog = open_catalog(home, application)
     with catalog.read() as connection:
         rows = _rows(connection, application)
@@ -235,12 +228,7 @@ def _other_waiting(catalog: Catalog, application: str) -> set[Path]:
 
 
 def _results(home: Home, catalog: Catalog, application: str, directories: Iterable[Path]) -> list[File]:
-    """Return the published results outside of the application's directories.
-
-    Raises:
-        NotRemovedError: they cannot be found.
-        NotDeployedError: the catalog does not know the application.
-    """
+    """Return the published results outside of the application's directories."""
     with catalog.read() as connection:
         base = application_row(connection, home, application).base
     import_from(base)
@@ -261,12 +249,7 @@ def _is_below(path: Path, directories: Iterable[Path]) -> bool:
 
 
 def _has_files(home: Home, found: _Found) -> bool:
-    """Return True if an application that the catalog does not know has files that an interrupted removal left.
-
-    Raises:
-        CatalogPlaceError: the state directory belongs to another catalog.
-        OSError: the storage cannot be read.
-    """
+    """Return True if an application that the catalog does not know has files that an interrupted removal left."""
     left = any(directory.exists() for directory in found.directories)
     if left:
         found.catalog.refuse_other_place()

@@ -162,9 +162,6 @@ def _end_unusable_hosts(catalog: Catalog, application: str, unit: str, generatio
     3. hosts that leave a machine whose files they cannot use.
 
     If a generation is given, kinds 1 and 3 count only while the unit has that generation.
-
-    Raises:
-        StreamsRuntimeError: the unit no longer exists.
     """
     h, p = tables.host, tables.pe
     now = clock.now()

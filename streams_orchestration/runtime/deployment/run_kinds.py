@@ -125,12 +125,7 @@ def reopen(connection: Connection, application: str) -> bool:
 
 
 def _reopen(connection: Connection, pe: PeRow) -> None:
-    """Change the last commit of a PE so that the PE has not ended there.
-
-    Raises:
-        NotDeployableError: a Spark query has closed all windows at the end, so it accepts no later rows.
-        OtherVersionError: another version of the product wrote the program of the PE.
-    """
+    """Change the last commit of a PE so that the PE has not ended there."""
     program = read_program(pe.application, pe.program)
     if any(kept.get("flushed") for kept in pe.position["sources"].values()):
         queries = ", ".join(operator.name for operator in program.operators.values())

@@ -48,11 +48,7 @@ def await_silent_machines(home: Home, application: str, say: Callable[[str], Non
 
 
 def _read_signs_of_life(catalog: Catalog, application: str) -> Mapping[str, tuple[object, ...]]:
-    """Map each other machine with live running hosts to its last signs of life: its lease and its hosts' heartbeats.
-
-    Raises:
-        NotDeployedError: the application is not deployed, or was dropped meanwhile.
-    """
+    """Map each other machine with live running hosts to its last signs of life: its lease and its hosts' heartbeats."""
     status = read_units(catalog, application)
     with catalog.read() as connection:
         machines = {machine.name: machine for machine in registered(connection)}

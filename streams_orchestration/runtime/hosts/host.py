@@ -189,15 +189,7 @@ class Host:
                 return
 
     def _follow(self) -> HostState:
-        """Run the main loop until the host has to end; return the state to report, `FAILED` if it was terminated.
-
-        Raises:
-            StreamsRuntimeError: the engine has ended, a unit was removed meanwhile, or another version wrote the plan.
-            UnwantedHostError: this host is no longer wanted.
-            UnusableFilesError: another machine is to publish or remove what this one cannot.
-            ImplementationError, ValidationError, OSError: an operator cannot be imported, or garbage not be removed.
-            CatalogUnavailableError: the catalog cannot be used; the call may be repeated.
-        """
+        """Run the main loop until the host has to end; return the state to report, `FAILED` if it was terminated."""
         collected = world.monotonic()
         while True:
             mark = self.catalog.changes.mark()

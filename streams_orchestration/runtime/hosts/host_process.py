@@ -149,9 +149,6 @@ def _await_assignment(standby: EngineStart) -> EngineStart | None:
 
     Returns:
         The start of the assigned host; None if the agent has ended.
-
-    Raises:
-        OSError: the log cannot be opened.
     """
     line = sys.stdin.readline()
     if not line:

@@ -145,9 +145,6 @@ class Presence:
 
         Nothing is written before `join` has returned, if another incarnation owns the row now, or if the application or
         the catalog was replaced.
-
-        Raises:
-            CatalogError: the catalog cannot be written.
         """
         if self._me is not None and self._catalog.identity() == self._place:
             with self._catalog.write() as connection:

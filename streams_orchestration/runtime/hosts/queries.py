@@ -185,11 +185,7 @@ class Queries:
         return True
 
     def _report_running(self, pe: int, generation: int) -> None:
-        """Report that a PE runs, unless the unit was reset, or the PE has completed or failed meanwhile.
-
-        Raises:
-            UnwantedHostError: the host is no longer wanted.
-        """
+        """Report that a PE runs, unless the unit was reset, or the PE has completed or failed meanwhile."""
         self._presence.row()
         with self._catalog.write_unit(self._application, self.programs[pe].unit) as connection:
             report_running(connection, self._application, pe, generation)
@@ -200,9 +196,6 @@ class Queries:
         The failure is permanent if it comes from the data, or if a file is missing that the last cut of the unit needs.
         It is also permanent if a pure operator has failed again at the same tuples, and the cause is not outside of the
         application. A file that a machine cannot use is a cause of its own for each machine.
-
-        Raises:
-            UnwantedHostError: the host is no longer wanted.
         """
         unit, host = self.programs[pe].unit, self._presence.host
         lost = check_cuts(self._catalog, self._application, [unit])

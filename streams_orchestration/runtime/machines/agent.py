@@ -267,9 +267,6 @@ class Agent:
         """Start a host, unless its application is no longer wanted to run.
 
         If its programs, its launch or an unexpected error prevent the start, report why in its row.
-
-        Raises:
-            StreamsRuntimeError: the catalog cannot be used.
         """
         try:
             self._start(host)

@@ -103,11 +103,7 @@ def read_sample(home: Home, application: str, compilation: Compilation, stream: 
 
 
 def _written(compilation: Compilation, stream: str) -> list[str]:
-    """Return the names of the transport's streams that carry the tuples of one stream of the application.
-
-    Raises:
-        NoSampleError: there is no such stream, or it stays within a PE.
-    """
+    """Return the names of the transport's streams that carry the tuples of one stream of the application."""
     physical, logical = compilation.physical.operators, compilation.logical.operators
     names: list[str] = []
     between: dict[str, None] = {}

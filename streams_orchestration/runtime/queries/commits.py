@@ -163,11 +163,7 @@ def commit_batch(
 
 
 def _check(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], row: _PeBeforeCommit) -> None:
-    """Check the invariants of a commit (B4, B18).
-
-    Raises:
-        InvariantError: one of them does not hold.
-    """
+    """Check the invariants of a commit (B4, B18)."""
     batch = f"batch {plan.batch} of PE {program.pe} of {program.application}"
     tasks = {(result.level, result.partition) for result in results}
     promise(len(tasks) == len(results), "B18", f"{batch} has two results of one task")
@@ -248,12 +244,7 @@ def _insert_outputs(
 
 
 def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -> _PeBeforeCommit:
-    """Return the state of the PE before the commit.
-
-    Raises:
-        StaleGenerationError: the batch does not follow the PE's last commit, or belongs to another generation or life;
-            or the PE is gone, or its unit is to go back to its last complete epoch.
-    """
+    """Return the state of the PE before the commit."""
     row = _PeBeforeCommit.one_or_none(connection, _STANDING, {"of": application, "at": pe})
     current = (row.life, row.generation, row.batch + 1) if row else None
     wanted = (plan.life, plan.generation, plan.batch)

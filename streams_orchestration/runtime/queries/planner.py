@@ -124,12 +124,7 @@ class Planner:
         return planned
 
     def _next(self, batch: int, not_before: float) -> int:
-        """Commit and plan as `commit_and_plan` does, without protection against an outage of the catalog.
-
-        Raises:
-            CatalogUnavailableError: the catalog cannot be used at present; the call may be repeated.
-            StreamsRuntimeError: a task failed, or the commit was refused.
-        """
+        """Commit and plan as `commit_and_plan` does, without protection against an outage of the catalog."""
         self.finish(batch)
         world.sleep(max(not_before - world.monotonic(), 0.0))
         changes = self._catalog.changes
@@ -236,12 +231,7 @@ class Planner:
             _note(plan, results, _log_of(self.scratch.launched))
 
     def _commit(self, plan: BatchPlan, results: list[TaskResult], took: float) -> bool:
-        """Commit a batch; return False if another query has taken the place of this one, which is not a failure.
-
-        Raises:
-            CatalogUnavailableError: the catalog cannot be reached; the commit may be repeated.
-            StreamsRuntimeError: a task failed, or the commit was refused; the scratch directory has the reason.
-        """
+        """Commit a batch; return False if another query has taken the place of this one, which is not a failure."""
         launched = self.scratch.launched
         failed = _failure_of(launched.program, plan, results)
         if failed is not None:

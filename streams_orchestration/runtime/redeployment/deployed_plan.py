@@ -86,9 +86,6 @@ def _facts_of(chain: StoredState, catalog: Catalog, deployed: PlannedCompilation
     """Return facts of one operator's stored state. If a newer state has replaced it meanwhile, read that one.
 
     None if the state holds only parts of the runtime's own, such as round-robin positions.
-
-    Raises:
-        OperatorError: the state cannot be read, and no newer one has replaced it.
     """
     while True:
         try:

@@ -122,9 +122,6 @@ class HostRescheduler:
             reasons: a sentence for each misplaced host.
             situation: its hosts and the machines. While this is a situation without a better arrangement, the search
                 is skipped.
-
-        Raises:
-            NotDeployedError: the application was dropped meanwhile.
         """
         now = world.monotonic()
         if now - self._tried.get(application, -MOVE_RETRY_SECONDS) < MOVE_RETRY_SECONDS:

@@ -175,10 +175,6 @@ def _prove(operator: Operator, names: Sequence[str], states: Sequence[Sequence[S
         names: the names of the replicas.
         states: the states of each replica's objects.
         route: the splitters of the replicas.
-
-    Raises:
-        MisplacedKeysError: a key is in a wrong channel.
-        StateRefusedError: the keys of a state cannot be determined.
     """
     proofs: list[Future[None]] = []
     with world.Pool(REPLICAS_AT_ONCE) as pool:

@@ -340,11 +340,7 @@ class Carrier:
             each.result()
 
     def _read(self, operator: str) -> dict[str, Any]:
-        """Return the state of an operator at the cut; empty without one, and for the checkpoint of a Spark query.
-
-        Raises:
-            OperatorError: a file is gone, was altered, or cannot be read.
-        """
+        """Return the state of an operator at the cut; empty without one, and for the checkpoint of a Spark query."""
         stored = self.cut.states.get(operator)
         return {} if stored is None or stored.is_checkpoint else read_state(self._home.store, stored)
 

@@ -331,9 +331,6 @@ def _place_sinks(connection: Connection, new: NewPlan) -> None:
 
     Outputs that are not final, or are to be removed, pass to the operators that continue. The rows of sinks in units
     that do not begin stay as they are.
-
-    Raises:
-        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
     """
     application, begins = new.redeployment.application, set(new.redeployment.beginning)
     formers, programs = new.formers, new.deployment.programs

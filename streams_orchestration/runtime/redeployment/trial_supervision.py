@@ -119,13 +119,7 @@ def launch_or_revert(catalog: Catalog, application: str) -> None:
 
 @contextmanager
 def _reverted_without_hosts(catalog: Catalog, application: str) -> Generator[None]:
-    """Revert the trial if the block cannot start a host, or no machine takes one.
-
-    Raises:
-        HostLaunchError: a host cannot be started, and no trial is open.
-        NotDeployedError: the application is not deployed.
-        InvariantError: the return to the previous plan breaks a rule of the protocol.
-    """
+    """Revert the trial if the block cannot start a host, or no machine takes one."""
     try:
         yield
         with catalog.read() as connection:

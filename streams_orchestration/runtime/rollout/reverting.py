@@ -93,12 +93,7 @@ def recompile_previous_plan(catalog: Catalog, application: str) -> Deployable:
 
 
 def _require_previous_plan(catalog: Catalog, application: str) -> bytes:
-    """Return the stored compilation of the previous plan, or refuse the revert.
-
-    Raises:
-        NotRevertedError: no previous plan is kept; the message gives the reason.
-        NotDeployedError: the catalog does not know the application.
-    """
+    """Return the stored compilation of the previous plan, or refuse the revert."""
     with catalog.read() as connection:
         application_row(connection, catalog.home, application)
         trial = read_trial(connection, application)

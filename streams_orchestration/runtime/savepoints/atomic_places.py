@@ -60,11 +60,7 @@ def _in_storage(home: Home) -> Iterator[tuple[str, str]]:
 
 
 def _files_below(home: Home, directory: str) -> list[str]:
-    """Return the addresses of all files below a directory of the storage, sorted.
-
-    Raises:
-        SavepointError: the directory cannot be listed.
-    """
+    """Return the addresses of all files below a directory of the storage, sorted."""
     try:
         return sorted(home.store.sizes(directory) or ())
     except OSError as error:
@@ -233,11 +229,7 @@ def sweep(home: Home, application: str) -> None:
 
 @contextmanager
 def _locked_directory(directory: Path) -> Generator[None]:
-    """Create or empty a directory, lock it against other processes during the block, and remove it afterwards.
-
-    Raises:
-        SavepointError: another process holds the lock.
-    """
+    """Create or empty a directory, lock it against other processes during the block, and remove it afterwards."""
     directory.mkdir(exist_ok=True)
     descriptor = os.open(directory, os.O_RDONLY)
     try:

@@ -103,11 +103,7 @@ def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Co
 
 
 def _copy(source: SavepointPlace, manifest: Manifest, target: SavepointPlace) -> None:
-    """Copy one file after another into a new directory, the manifest last; each is checked against its checksum.
-
-    Raises:
-        SavepointError: a file is damaged, or the directory cannot be written or has too little room.
-    """
+    """Copy one file after another into a new directory, the manifest last; each is checked against its checksum."""
     with new_directory(target) as place:
         _require_room(manifest, place)
         for file in manifest.files:

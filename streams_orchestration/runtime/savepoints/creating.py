@@ -135,14 +135,6 @@ def _at_rest(held: HeldUnits, within: float) -> Generator[None]:
     """Hold the application at a cut within the block; on exit it runs or is stopped as before.
 
     If it is not at a cut, its missing hosts are started first.
-
-    Raises:
-        SavepointError: an operator may change Imports and Exports, a unit is no longer reset, or the application does
-            not come to rest in time.
-        HostLaunchError, JavaError, SettingError: a host cannot be started.
-        OtherVersionError: another version of the product wrote the deployed plan.
-        StreamsRuntimeError, InvariantError: the plan was replaced meanwhile, or a rule of the protocol is broken.
-        NotDeployedError: the application was removed meanwhile.
     """
     catalog, application = held.catalog, held.application
     changing = next((each.name for p in held.programs for each in p.operators.values() if each.links is not None), None)
@@ -188,11 +180,6 @@ def _run_to_a_cut(catalog: Catalog, application: str, *, for_a_while: bool) -> N
     """Mark the application as wanted to run; with `for_a_while`, only until `HOLD_SECONDS` from now.
 
     The limit stops an application again that was stopped before, even if this process is killed.
-
-    Raises:
-        NotDeployedError: the application was removed meanwhile.
-        OtherVersionError: another version of the product wrote the program of a PE.
-        SettingError: a setting in the environment cannot be used.
     """
     settings = Settings.from_environment(catalog.home.environment)
     with catalog.write() as connection:
@@ -201,11 +188,7 @@ def _run_to_a_cut(catalog: Catalog, application: str, *, for_a_while: bool) -> N
 
 
 def _explain_missing_cut(catalog: Catalog, application: str, rest: str) -> str:
-    """Describe why an application reaches no cut: failed units, and units whose operator ends epochs.
-
-    Raises:
-        NotDeployedError: the application was removed meanwhile.
-    """
+    """Describe why an application reaches no cut: failed units, and units whose operator ends epochs."""
     units = read_units(catalog, application).units
     failing = [f"{unit.name} is {unit.state}" for unit in units if unit.state in ("UNHEALTHY", "RESETTING")]
     driven = [
@@ -217,15 +200,7 @@ def _explain_missing_cut(catalog: Catalog, application: str, rest: str) -> str:
 
 
 def _copy_cut(held: HeldUnits, directory: SavepointPlace) -> _Taken:
-    """Read the cut of the held application, and copy its state files into the savepoint. `_described` checks them.
-
-    Raises:
-        SavepointError: the application processed more batches meanwhile, or the files of a sink cannot be listed.
-        ValidationError: the class of a sink has other parameters than at the compilation.
-        NotDeployedError: the application was removed meanwhile.
-        OtherVersionError: another version of the product wrote the deployed plan.
-        OSError: a state cannot be copied.
-    """
+    """Read the cut of the held application, and copy its state files into the savepoint. `_described` checks them."""
     catalog, application = held.catalog, held.application
     with catalog.read() as connection:
         if rest := describe_held_work(connection, held):
@@ -283,12 +258,7 @@ def _imports(connection: Connection, application: str, cut: CommonCut) -> Iterab
 
 
 def _described(directory: SavepointPlace, name: str, taken: _Taken) -> Manifest:
-    """Write the plan, check every state file against the catalog by reading it, and return the manifest.
-
-    Raises:
-        OperatorError: a state cannot be read.
-        OSError: the plan cannot be written, or a state cannot be synced.
-    """
+    """Write the plan, check every state file against the catalog by reading it, and return the manifest."""
     cut, row = taken.cut, taken.row
     directory.store.sync_contents(file.path for state in cut.states.values() for file in state.files)
     ended = tuple(sorted(cut.exhausted))

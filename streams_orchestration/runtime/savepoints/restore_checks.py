@@ -120,13 +120,7 @@ def _preview(
     wanted: PlannedCompilation,
     drop_state: Collection[str],
 ) -> Redeployment:
-    """Preview the effect of a start from a savepoint on the saved states. Every file is read and checked.
-
-    Raises:
-        SavepointError: a file of the savepoint is damaged.
-        DropStateError: `drop_state` names an operator whose state would not be lost.
-        OperatorError: a state of the savepoint cannot be read as one of its operator.
-    """
+    """Preview the effect of a start from a savepoint on the saved states. Every file is read and checked."""
     for state in manifest.states:
         for file in state.files:
             read_file(place, file)
@@ -166,11 +160,7 @@ def _refuse_shared_targets(opened: OpenedApplication, manifest: Manifest, target
 def _unmarked(
     opened: OpenedApplication, manifest: Manifest, targets: Iterable[SinkTarget]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the directories to be marked, as in `AcceptedRestore`.
-
-    Raises:
-        SavepointError: a sink's target has other files than at the time of the savepoint.
-    """
+    """Return the directories to be marked, as in `AcceptedRestore`."""
     known: dict[str, SavedSink] = {}
     if manifest.application == opened.name:
         known = {sink.operator: sink for sink in manifest.sinks} | {sink.place: sink for sink in manifest.sinks}

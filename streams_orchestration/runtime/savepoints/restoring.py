@@ -86,16 +86,6 @@ class _Restoring:
         """Carry the states over, and insert the application into the catalog; on failure, remove the written files.
 
         The files stay if it is unknown whether the application was inserted.
-
-        Raises:
-            SavepointError: the states cannot be written, a file of the savepoint cannot be read, or an Import would
-                read the same tuples twice.
-            StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
-            OperatorError, SetUpError: a state cannot be read, or an operator cannot be set up.
-            NotDeployableError: the run is to continue a Spark query that has closed all its windows.
-            OtherVersionError: another version of the product wrote the program of a PE.
-            ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
-            InvariantError: the cut of a unit breaks a rule of the protocol.
         """
         accepted, manifest, positions = self._accepted, self._manifest, self._manifest.positions
         cut = CommonCut(
@@ -129,11 +119,6 @@ class _Restoring:
         """Copy the savepoint's state files into the application's directories, and point the carried states to them.
 
         Sources adapt their offsets (`SourceOperator.restored`).
-
-        Raises:
-            StateNotWrittenError: a file cannot be written.
-            SavepointError: a file of the savepoint cannot be read.
-            ImplementationError: the class of a source cannot be imported.
         """
         programs = after.deployment.programs
         operators = {operator.name: operator for program in programs for operator in program.operators.values()}
@@ -180,15 +165,7 @@ class _Restoring:
             raise SavepointError(self._not_started(reason_of(file.path, "read", error, remedy))) from error
 
     def _enter(self, new: NewPlan) -> RestoredApplication:
-        """Insert the application, with its units at the cut of the savepoint and the kind of its run.
-
-        Raises:
-            SavepointError: an Import would read the same tuples twice.
-            NotDeployableError: the run is to continue a Spark query that has closed all its windows.
-            OtherVersionError: another version of the product wrote the program of a PE.
-            ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
-            InvariantError: the cut of a unit breaks a rule of the protocol.
-        """
+        """Insert the application, with its units at the cut of the savepoint and the kind of its run."""
         application, manifest, redeployment = self._opened.name, self._manifest, new.redeployment
         prepare_stored()
         with self._opened.catalog.write() as connection:

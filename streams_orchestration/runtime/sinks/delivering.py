@@ -136,11 +136,7 @@ class Deliverer:
             forget_file(store, row.pending)
 
     def _checked(self, outputs: Iterable[DueOutput]) -> dict[Path, str]:
-        """Map the path of each output's file, whose checksum is right, to its pending name; a missing file passes.
-
-        Raises:
-            OutputError: a file was altered, or cannot be read.
-        """
+        """Map the path of each output's file, whose checksum is right, to its pending name; a missing file passes."""
         try:
             return {fetch_checked(self.catalog.store, row): row.pending for row in outputs}
         except OSError as error:

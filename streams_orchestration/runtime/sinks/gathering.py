@@ -186,9 +186,6 @@ class Gatherer:
         """Upload a file to an object store, count it, and delete the pending copy.
 
         Do nothing if another process has done so. The epoch is complete, so no reset takes the file back.
-
-        Raises:
-            OutputError: the file cannot be read, is gone, or the storage does not accept it.
         """
         try:
             self.sink.storage().publish(fetch_checked(self._store, row), str(row.final))
@@ -215,9 +212,6 @@ class Gatherer:
 
         Returns:
             The merged output as the catalog has it; None if another process has changed the files.
-
-        Raises:
-            OutputError: a file is gone or was altered, or the files cannot be merged now.
         """
         since = min(self._since[row.pending] for row in rows)
         merged = rows[0] if len(rows) == 1 else self._merge(rows)
@@ -288,11 +282,7 @@ class Gatherer:
         )
 
     def _merge(self, rows: Sequence[DueOutput]) -> DueOutput | None:
-        """Write a file with the tuples of several, and sync its name; None if another process has taken them.
-
-        Raises:
-            OutputError: a file is gone or was altered, or the files cannot be merged now.
-        """
+        """Write a file with the tuples of several, and sync its name; None if another process has taken them."""
         store, files = self._store, [path_of(self._store, row.pending) for row in rows]
         merged = files[0].with_name(f"{MERGED}-{self._channel}-{world.new_id()}{files[0].suffix}")
         try:
@@ -361,12 +351,7 @@ def _missing(store: Store, rows: Sequence[DueOutput]) -> DueOutput | None:
 
 
 def _require_unaltered(store: Store, rows: Sequence[DueOutput], merged: Path) -> None:
-    """Check files again after they were merged. If one was altered, remove the merged file.
-
-    Raises:
-        OutputError: a file was altered.
-        OSError: a file cannot be read.
-    """
+    """Check files again after they were merged. If one was altered, remove the merged file."""
     try:
         for row in rows:
             fetch_checked(store, row)

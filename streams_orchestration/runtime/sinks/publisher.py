@@ -123,10 +123,6 @@ class Publisher:
 
         Close the files that gather tuples, publish the outputs that are due, wait at most `SHUTDOWN_SECONDS` for
         deliveries, and mark complete directories.
-
-        Raises:
-            InvariantError: a file would become visible before its epoch is complete.
-            OSError: another file has a final name, and cannot be compared.
         """
         until = world.monotonic() + SHUTDOWN_SECONDS
         for deliverer in self.deliverers.values():

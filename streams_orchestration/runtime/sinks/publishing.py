@@ -166,10 +166,7 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
     """Publish files of one sink until one fails, and record which are visible.
 
     Return the number of files that became visible, and the error of the one that failed, if any.
-
-    Raises:
-        InvariantError: a file would become visible before its epoch is complete.
-        OSError: another file has a final name, and cannot be compared; the next call publishes the files linked before.
+    After an OSError, the next call publishes the files that were linked before it.
     """
     done: list[DueOutput] = []
     error: OutputError | None = None
@@ -207,11 +204,6 @@ def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
     """Give a file its final name; an existing file is never replaced.
 
     Do nothing if another process has published or retracted the file.
-
-    Raises:
-        OutputError: a file that the sink has not written has the name, the file is gone or was altered, or the name
-            cannot be written.
-        OSError: another file has the name, and cannot be compared with this one.
     """
     final = row.place
     try:
@@ -232,11 +224,7 @@ def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
 
 
 def _remove_pending_names(store: Store, linked: Sequence[DueOutput]) -> None:
-    """Sync the final names of files to disk, then remove their pending names.
-
-    Raises:
-        OSError: a directory cannot be synced, or a pending name cannot be removed.
-    """
+    """Sync the final names of files to disk, then remove their pending names."""
     for directory in sorted({row.place.parent for row in linked}):
         # another process published the file, and its directory was removed since
         with contextlib.suppress(FileNotFoundError):

@@ -39,11 +39,7 @@ def store_at(home: Path, place: str, options: str) -> Store:
 
 
 def _remote(here: str, place: str, options: str) -> Store:
-    """Return a store in object storage; its modules are loaded only here.
-
-    Raises:
-        StorageSettingError: the address or the options cannot be used.
-    """
+    """Return a store in object storage; its modules are loaded only here."""
     from pydantic import ValidationError
 
     from streams_orchestration.operators.storage.addresses import parse_address

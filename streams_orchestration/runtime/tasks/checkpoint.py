@@ -75,12 +75,7 @@ class Checkpoint:
         instance.dirty = isinstance(operator, FlooredOperator) and operator.passed
 
     def _store(self, program: OperatorProgram, state: dict[str, Any], instance: OperatorInstance) -> StoredState | None:
-        """Store the state as the instance's newest one, and return it; None if it has not changed since it was stored.
-
-        Raises:
-            OperatorError: the state has a value that cannot be stored.
-            OSError: the file cannot be written.
-        """
+        """Store the state as the instance's newest one, and return it; None if it has not changed since then."""
         plan, former = self._plan, instance.state
         dump = self._calls.call(program, lambda: state_data(state, plan.batch, former, instance.plain))
         if not dump.parts:

@@ -139,10 +139,6 @@ class TaskRun:
         """Write the segments, take the checkpoint of the operators, sync the files, and return the task's result.
 
         Before that, set the gauges of the operators; see `EventTimeCalls.report`.
-
-        Raises:
-            OperatorError: an operator raised, or its state cannot be stored.
-            OSError: a file of the state cannot be read or written.
         """
         segments = tuple(self.outbox.segments())
         checkpoint = Checkpoint(self.program, self.plan, self.directories, self._calls)
@@ -283,9 +279,6 @@ class TaskRun:
         """Return the operator object with the state that the plan names, prepared for this batch.
 
         A new object is made if there is none, if it holds another state, or if a batch that used it did not end.
-
-        Raises:
-            OperatorError: the object cannot be made; see `make_instance`.
         """
         program = self.program.operators[index]
         wanted = self.plan.states.get(program.name)

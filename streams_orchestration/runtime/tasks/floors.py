@@ -166,9 +166,6 @@ class FlooredOperator(Operator):
 
         That is the object with the lowest floor: it gets every watermark, and submits what the operator itself would
         submit, which may be a lower one. It comes last, since no result of another object may follow the watermark.
-
-        Raises:
-            ResultError: the operator returns a value.
         """
         schema = self.context.inputs[port]
         for step in steps.singly():

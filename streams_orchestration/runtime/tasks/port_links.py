@@ -110,9 +110,5 @@ class ChangeableLinks:
 
 
 def _read(text: str, name: str) -> str:
-    """Return a subscription or filter of SPL in the form of an Import's parameter.
-
-    Raises:
-        ValueError: the text is not an expression of SPL.
-    """
+    """Return a subscription or filter of SPL in the form of an Import's parameter."""
     return subscription_text(tree_of(text), name, lambda _code, _message, _node: None)

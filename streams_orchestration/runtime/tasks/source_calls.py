@@ -102,9 +102,6 @@ class SourceCalls:
         """Return the known ends of the bounded run; None for another run.
 
         This source is asked for its end if that is not known. If it gives one, that is noted for the commit.
-
-        Raises:
-            OperatorError: the source raised.
         """
         if inputs.bounds is None:
             return None

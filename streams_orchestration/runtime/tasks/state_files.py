@@ -116,11 +116,7 @@ def check_state(store: Store, stored: StoredState) -> None:
 
 @contextmanager
 def _readable(store: Store, stored: StoredState) -> Generator[Iterator[bytes]]:
-    """Yield an iterator over the checked contents of a state's files; an error names the file that cannot be read.
-
-    Raises:
-        OperatorError: a file cannot be read, or does not have the recorded checksum.
-    """
+    """Yield an iterator over the checked contents of a state's files; an error names the file that cannot be read."""
     current = ""
 
     def contents() -> Iterator[bytes]:

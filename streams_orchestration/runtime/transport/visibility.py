@@ -91,11 +91,7 @@ def written_end(connection: Connection, application: str, stream: str) -> int:
 
 
 def _exported(connection: Connection, application: str, stream: str) -> tuple[int, int]:
-    """Return the PE that writes an exported stream, and the number of its next segment.
-
-    Raises:
-        NoResultFound: the stream is not exported.
-    """
+    """Return the PE that writes an exported stream, and the number of its next segment."""
     e, p = tables.stream_export, tables.pe
     row = connection.execute(
         select(p.c.id, p.c.position)

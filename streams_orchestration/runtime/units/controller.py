@@ -256,9 +256,6 @@ def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: 
     """Insert a completed epoch with its time, its duration and its cut: for each PE, the batch that closed the epoch.
 
     PEs that had ended before the epoch are not in the cut.
-
-    Raises:
-        InvariantError: a later epoch is complete, or a PE that has not ended has not closed this epoch.
     """
     c, p = tables.commit, tables.pe
     named, epoch = f"{unit.name} of {unit.application}", record.completed

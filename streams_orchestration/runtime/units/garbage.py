@@ -337,9 +337,6 @@ def _unpublished(store: Store, application: str, pe: int) -> list[str]:
     """Return the sink files in an object store that tasks have put there, without the merged files of publishers.
 
     There are none if the store is a directory.
-
-    Raises:
-        OSError: the storage cannot be listed.
     """
     files = store.below(waiting_of(application, pe)) if store.address else []
     return [address for address in files if not address.rpartition("/")[2].startswith(MERGED)]

@@ -120,9 +120,6 @@ def _roll_back_tried(connection: Connection, application: str, units: Collection
 
     They are files of the units' states and segments, and of outputs that are not visible yet; the rows of these outputs
     are deleted.
-
-    Raises:
-        InvariantError: the rollback breaks a rule of the protocol.
     """
     s, f, k = tables.state, tables.sink_file, tables.sink
     garbage: list[str] = []

@@ -85,10 +85,6 @@ class DirectBatches:
         """Run a batch by the owners of its tasks; return False, without effect, if Spark has to run it.
 
         Spark has to run it if a task has no reachable owner, or if the queries of the host take all slots.
-
-        Raises:
-            StreamsRuntimeError: an owner has ended, or could not run a task. The scratch directory has the reason, and
-                an executor that is silent is marked; see `Owners.suspect`.
         """
         connections = self.connections()
         if connections is None:

@@ -227,11 +227,7 @@ def admit(connection: Connection, key: bytes) -> bool:
 
 
 def _own_address(driver: str) -> str:
-    """Return this machine's IPv4 address on the network that leads to the driver.
-
-    Raises:
-        OSError: the driver has no IPv4 address, or no network leads there.
-    """
+    """Return this machine's IPv4 address on the network that leads to the driver."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((driver, 9))  # sends nothing
         return probe.getsockname()[0]

@@ -251,9 +251,6 @@ class Worker:
 
         This process is announced first. While the choice lasts, a claim file names it, so that the host watches it like
         an owner.
-
-        Raises:
-            StreamsRuntimeError: this executor's machine does not share the state directory.
         """
         claim = register.with_name(f"{CLAIM}{register.name}")
         _write(claim, f"streams-{os.getpid()}-\n\n{process_space()}")

@@ -58,9 +58,6 @@ def _link(home: Path, lean: Path) -> None:
     """Make the directory `lean`, with links to all files of Spark's home except the jars that are left out.
 
     The links are made in a temporary directory, which is renamed to `lean` unless another process was faster.
-
-    Raises:
-        OSError: the links cannot be made.
     """
     made = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=lean.parent))
     try:

@@ -56,12 +56,7 @@ def _sample(rows: int, width: int) -> TupleBatch:
 
 
 def _once(store: Store, sample: TupleBatch, compression: str | None) -> tuple[float, float]:
-    """Write, read and remove a segment; return the processor seconds of writing, and of reading.
-
-    Raises:
-        OSError: the segment cannot be written or removed.
-        SegmentError: the segment cannot be read.
-    """
+    """Write, read and remove a segment; return the processor seconds of writing, and of reading."""
     begin = time.process_time()
     segment: Segment = write_segment(store, "calibration", "calibration", sample.schema, [sample], compression)
     try:

@@ -135,11 +135,6 @@ def _begin(
 
     It is taken when every PE has committed a batch, or when some PEs have and a quarter of
     `FIRST_BATCH_SECONDS` is over. If it has to be awaited, `say` tells that once.
-
-    Raises:
-        NotProfiledError: the application does not run, has failed, or was deployed with STREAMS_METRICS=off; no batch
-            is committed within `FIRST_BATCH_SECONDS`; or `pause` returns True.
-        NotDeployedError: the application is not deployed.
     """
     began, announced = clock(), False
     while True:

@@ -86,13 +86,7 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path, session: SparkSes
 
 
 def _analyse_in_process(programs: list[PeProgram], base: Path, directory: Path) -> QueryAnalysis:
-    """Analyse programs in a process of its own, which gets and leaves files in a directory and is then killed.
-
-    Raises:
-        AnalysisError: Spark does not start, fails, or takes more than `ANALYSIS_SECONDS`.
-        JavaError: there is no Java.
-        HostLaunchError: this process may have too few files open.
-    """
+    """Analyse programs in a process of its own, which gets and leaves files in a directory and is then killed."""
     java_program()
     require_open_files("Spark's analysis of the queries")
     (directory / _PROGRAMS).write_bytes(pickle.dumps((programs, str(base))))
@@ -176,12 +170,7 @@ def _shared_answers(alike: Iterable[list[PeProgram]], answer: QueryAnalysis) -> 
 
 
 def _analyse_here(directory: Path) -> QueryAnalysis:
-    """Analyse the programs in a directory with a new session of this process, whose JVM is started.
-
-    Raises:
-        StreamsRuntimeError: there is no Java, or the JVM has ended.
-        OSError: Spark cannot be run.
-    """
+    """Analyse the programs in a directory with a new session of this process, whose JVM is started."""
     from streams_orchestration.runtime.engine.spark.session import start_session
 
     # from the process that started this one

@@ -254,9 +254,6 @@ class Composition:
         """Return the delay of an output port: how far its results may be behind the watermark of the input (EV66).
 
         A declared delay has priority. If the delay is not known and not needed, it is `UNKNOWN_DELAY`.
-
-        Raises:
-            UnknownDelayError: the delay is not known, and an operator downstream uses the watermarks of the port.
         """
         waits = delays_results(frame)
         if parameters.output_delay is not None:
@@ -278,11 +275,7 @@ class Composition:
             raise UnknownDelayError(message) from error
 
     def _view(self, program: OperatorProgram, port: int) -> DataFrame:
-        """Return the DataFrame of an input port, with the rows from outside and from operators of the PE.
-
-        Raises:
-            OperatorError: the port declares a watermark, but gets rows from operators of the PE, or no event time.
-        """
+        """Return the DataFrame of an input port, with the rows from outside and from operators of the PE."""
         inside = [
             self._made[index, number]
             for index, producer in self.program.operators.items()
@@ -304,11 +297,7 @@ class Composition:
 
 
 def _read(spark: SparkSession, table: StaticTable, base: Path) -> DataFrame:
-    """Return the DataFrame of a static table; a CSV file has a header, unless the table's options say otherwise.
-
-    Raises:
-        ValueError: no file matches the table's path, or the first one cannot be read.
-    """
+    """Return the DataFrame of a static table; a CSV file has a header, unless the table's options say otherwise."""
     reader = spark.read.format(table.format)
     if table.format == "csv":
         reader = reader.option("header", "true")
@@ -338,11 +327,7 @@ def _tagged(frames: list[DataFrame], outlets: list[QueryOutlet], number: int) ->
 
 
 def _declared(frame: DataFrame, ddl: str) -> DataFrame:
-    """Return a DataFrame with the columns of an output stream, cast to the declared types.
-
-    Raises:
-        ValueError: the columns have other names, or the values of a column may not fit its type.
-    """
+    """Return a DataFrame with the columns of an output stream, cast to the declared types."""
     wanted = StructType.fromDDL(ddl_without_unsigned(ddl))
     assert isinstance(wanted, StructType)
     fields = {field.name: field for field in frame.schema}

@@ -99,11 +99,7 @@ class _OperatorTime:
         return sum(len(order.waiting) for order in self.orders.values())
 
     def enter(self, port: int, batch: TupleBatch, connection: str) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Process a batch of an input port, and yield the tuples that may go to Spark now, with their ports.
-
-        Raises:
-            ValueError: a tuple has no event time.
-        """
+        """Process a batch of an input port, and yield the tuples that may go to Spark now, with their ports."""
         timed = self.watermark.entered(batch, connection)
         if port in self.orders:
             yield from self._passed(port, timed)
@@ -158,9 +154,6 @@ class _OperatorTime:
 
         If another plan has other connections, each of them begins with the operator's watermark, except connections
         that have ended (EV45).
-
-        Raises:
-            StateError: the state counts the ticks of another attribute.
         """
         name = self.program.name
         if name not in state:
@@ -181,11 +174,7 @@ class _OperatorTime:
 
 
 def _uses_watermarks(program: OperatorProgram) -> bool:
-    """Return True if an operator takes the watermark of an event-time graph, or its results have a watermark.
-
-    Raises:
-        ImplementationError: the class of an operator cannot be imported.
-    """
+    """Return True if an operator takes the watermark of an event-time graph, or its results have a watermark."""
     role = program.event_time
     return role is not None and (bool(role.outputs) or EVENT_TIME in frame_parameters(program).watermarks.values())
 
@@ -295,10 +284,6 @@ class QueryTime:
         """Process the input of one operator; yield the tuples that its watermark has now passed, with their ports.
 
         With `ended`, the watermark then reaches its end.
-
-        Raises:
-            ValueError: a tuple has no event time, or the filter of an Import cannot be evaluated for it.
-            SegmentError: a segment is gone or altered, or has other attributes.
         """
         entries = each.watermark.entries
         connected = plan.position.connected.get(each.program.name)

@@ -91,9 +91,6 @@ class _Walk:
         Args:
             node: the node of the plan.
             conditions: the conditions of filters directly above the node.
-
-        Raises:
-            UnknownDelayError: a node at or below this one may return results at any time, or with unknown event times.
         """
         kind = kind_of(node)
         if kind == "SubqueryAlias" and str(node.alias()).startswith(INPUT_ALIAS):
@@ -107,12 +104,7 @@ class _Walk:
         return self._own(node, kind, conditions).behind(below) if node.isStreaming() else NO_DELAY
 
     def _own(self, node: Any, kind: str, conditions: tuple[Any, ...]) -> OutputDelay:
-        """Return the delay that a node adds.
-
-        Raises:
-            UnknownDelayError: the node may return results at any time, or the event time of its groups is not known, or
-                a join does not limit the distance of event times.
-        """
+        """Return the delay that a node adds."""
         if "WithState" in kind:
             message = "a function with state may return results at any time"
             raise UnknownDelayError(message)
@@ -126,11 +118,7 @@ class _Walk:
         return OutputDelay(microseconds=max((_window_length(struct) for struct in _structs(node)), default=0))
 
     def _interval(self, join: Any, conditions: tuple[Any, ...]) -> int:
-        """Return the longest time that a row of a join waits for its partner, in microseconds; 0 for equal event times.
-
-        Raises:
-            UnknownDelayError: the conditions do not limit the distance of event times.
-        """
+        """Return the longest time that a row of a join waits for its partner, in microseconds: 0 for equal times."""
         own = join.condition()
         known = [own.get()] if kind_of(own) == "Some" else []
         known += conditions if str(join.joinType().toString()) == "Inner" else ()
@@ -142,11 +130,7 @@ class _Walk:
         return max(waits) * MILLISECOND
 
     def _wait(self, side: Any, other: Any, conditions: list[Any]) -> int:
-        """Return the milliseconds that rows of one side of a join wait, as Spark computes them to remove state.
-
-        Raises:
-            UnknownDelayError: the conditions of the join do not limit the distance of event times.
-        """
+        """Return the milliseconds that rows of one side of a join wait, as Spark computes them to remove state."""
         helper = self._jvm.org.apache.spark.sql.catalyst.analysis.StreamingJoinHelper
         some = self._jvm.scala.Option.apply
         found = [
@@ -167,11 +151,7 @@ def _longest(delays: Iterable[OutputDelay]) -> OutputDelay:
 
 
 def _check_groups(aggregate: Any) -> None:
-    """Check that the event time of a group's results is known from the window or the time that it is grouped by.
-
-    Raises:
-        UnknownDelayError: the event time is not known.
-    """
+    """Check that the event time of a group's results is known from the window or the time that it is grouped by."""
     groups = [
         part for part in each(aggregate.groupingExpressions()) if kind_of(part) in ("AttributeReference", "Alias")
     ]

@@ -124,13 +124,7 @@ class FramePlanner(Planner):
         return planned
 
     def _input_of(self, plan: BatchPlan) -> FrameBatch:
-        """Return the input of every port in a batch.
-
-        Raises:
-            OperatorError, SegmentError: the tuples that have waited cannot be read or timed; the scratch directory has
-                the reason.
-            OSError: a segment of tuples that have waited cannot be written.
-        """
+        """Return the input of every port in a batch."""
         try:
             return self._ports(plan)
         except StreamsRuntimeError as error:
@@ -145,10 +139,6 @@ class FramePlanner(Planner):
 
         None if there is no plan. If the query is to be flushed, a batch that closes all windows is inserted before the
         last batch.
-
-        Raises:
-            StreamsRuntimeError: the checkpoint of Spark and the catalog are at different batches; the scratch directory
-                has the reason.
         """
         if view.batch != self._at_batch:
             message = (
@@ -165,11 +155,7 @@ class FramePlanner(Planner):
         return planned
 
     def _ports(self, plan: BatchPlan) -> FrameBatch:
-        """Return the input of every port in a batch, under the key `operator:port`; write tuples that have waited.
-
-        Raises:
-            OperatorError, SegmentError, OSError: the tuples that have waited cannot be read, timed or written.
-        """
+        """Return the input of every port in a batch, under the key `operator:port`; write tuples that have waited."""
         released = self._released(plan)
         ports = dict(released)
         (task,) = plan.inputs
@@ -189,11 +175,6 @@ class FramePlanner(Planner):
 
         Return these as the input of ports with `eventTime`; nothing outside of event-time graphs. The watermarks after
         the batch are kept for its commit.
-
-        Raises:
-            OperatorError: a tuple has no event time, or an Import's filter cannot be evaluated for it.
-            SegmentError: a segment is gone or altered, or has other attributes.
-            OSError: a segment cannot be written.
         """
         if not self._time.uses_watermarks:
             return {}
@@ -238,10 +219,6 @@ class FramePlanner(Planner):
         """Take the answers of a batch, and write its watermarks as segments; return one result for the whole query.
 
         If the batch ends the epoch, also store the event time and link the checkpoint, which is then in the result.
-
-        Raises:
-            CheckpointError: the checkpoint has no committed batch.
-            OSError: a file cannot be read, written or stored.
         """
         answers = take_all_answers(self.scratch.answers, plan.batch)
         written = [answer for answer in answers if answer.level == WRITTEN]

@@ -143,11 +143,6 @@ class FrameQuery(SparkQuery):
         """Replace the checkpoint by the stored one at the position in the catalog; at the beginning remove it.
 
         The records of planned batches (`BatchRecord`) are removed, too.
-
-        Raises:
-            WithinEpochError: the last commit did not end an epoch, so it has no checkpoint.
-            CheckpointError: a file of the stored checkpoint is gone, was altered, or cannot be read.
-            OSError: the checkpoint's directory cannot be written.
         """
         checkpoint = Path(self._scratch.checkpoint)
         shutil.rmtree(checkpoint, ignore_errors=True)

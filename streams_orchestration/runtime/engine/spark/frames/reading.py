@@ -172,11 +172,7 @@ def _marker(schema: pa.Schema, time: str, microseconds: int) -> pa.RecordBatch:
 
 
 def _report(scratch: Scratch, key: str, latest: int) -> None:
-    """Write the latest event time at a port into a new answer file; a view may be read at several places.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write the latest event time at a port into a new answer file; a view may be read at several places."""
     result = replace(TaskResult(READ, 0), sources={key: {"time": latest}})
     place = Path(scratch.answers) / f"{scratch.planned}-{READ}-{uuid.uuid4().hex}.json"
     write_whole(place, result_codec.dump_json(result), durably=False)

@@ -145,11 +145,6 @@ class PortReader(_SimpleStreamReaderWrapper):
 
         The first access decides this for the query, and creates the planner. A reader that has read its record plans
         no more.
-
-        Raises:
-            OperatorError: the checkpoint of the event time is damaged or cannot be used.
-            OSError: a file of the event time cannot be read.
-            ImplementationError: the class of an operator cannot be imported.
         """
         if self._made is None and self._kept is None and self._record.lead():
             from streams_orchestration.runtime.engine.spark.frames.planner import FramePlanner
