@@ -107,10 +107,6 @@ def _compile(
         options: the options of the compiler.
         checked: the errors and warnings on its text, names and declarations.
         stages: the stages to run.
-
-    Raises:
-        CompileError: `checked` has an error, or a stage has found one.
-        ApplicationError: the application could not be read.
     """
     if application is None:
         raise ApplicationError(checked)

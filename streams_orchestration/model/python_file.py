@@ -98,10 +98,6 @@ def _run(file: Path) -> ModuleType:
 
     Output that the file prints goes to standard error. If the file raises an error, a module that was loaded from an
     earlier spec of the same name stays.
-
-    Raises:
-        ImportError: another module with this name is already loaded.
-        Exception: the file's code raises an error, or exits (SystemExit).
     """
     name, directory = file.stem, str(file.absolute().parent)
     known = sys.modules.get(name)

@@ -119,11 +119,7 @@ class _Classes:
                 self._join(2 * first.setdefault(tick, number), 2 * number, f"both are in tick {tick}")
 
     def pins(self) -> dict[int, int]:
-        """Return the machine of every pinned class.
-
-        Raises:
-            ApplicationError: two pins of one class differ; every such pair is reported with the reasons that join it.
-        """
+        """Return the machine of every pinned class, or report every pair of pins of one class that differ."""
         pin_of: dict[int, tuple[int, int]] = {}
         wrong: list[Diagnostic] = []
         for number, node in enumerate(self.flow.nodes):
@@ -145,9 +141,7 @@ class _Classes:
     def apart(self, pins: Mapping[int, int]) -> list[list[int]]:
         """Return sets of classes, by their names, that must be on different machines.
 
-        Raises:
-            ApplicationError: operators to keep apart must be together, or are pinned to one machine; every such pair is
-                reported with reasons.
+        If operators to keep apart must be together, or are pinned to one machine, report every such pair instead.
         """
         sets: list[list[int]] = []
         wrong: list[Diagnostic] = []

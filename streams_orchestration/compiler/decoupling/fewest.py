@@ -75,10 +75,6 @@ def _fewest_of_large(problem: Problem, fits: Callable[[Decision | None], bool], 
 
     Filling puts operators on machines in the order of the flow. It gets from `least` to `most` machines: `most` if
     fewer are too few.
-
-    Raises:
-        ApplicationError: no decision is allowed or found in time, or the solver cannot be started (SO0607, SO0608,
-            SO0609, SO0612).
     """
     low, high = least, most
     while low < high:
@@ -118,11 +114,7 @@ def least_use(problem: Problem, *, most: int) -> Decision:
 
 
 def _allowed_use(problem: Problem, *, last: bool) -> Decision | None:
-    """Return the result of `best_use`; None if no decision is allowed, unless this is the last number of machines.
-
-    Raises:
-        ApplicationError: no decision is allowed on the last number of machines (SO0608), or the search fails.
-    """
+    """Return the result of `best_use`; None if no decision is allowed, unless this is the last number of machines."""
     try:
         return best_use(problem)
     except ApplicationError as error:
@@ -152,9 +144,6 @@ def _approached(problem: Problem, steps: int) -> Decision | None:
     """Return a good decision, found by filling machines and then trying `steps` moves per class.
 
     The result is None if filling finds no legal decision.
-
-    Raises:
-        ApplicationError: pins or operators to keep apart contradict joined classes (SO0607).
     """
     flow = dataflow(problem)
     contraction = contract(flow)
@@ -171,9 +160,6 @@ def _fitted(problem: Problem, capacity: float) -> Problem:
     """Return the problem with the load of too heavy operators reduced, so that each of them just fills one machine.
 
     Only the `_HEAVY` heaviest classes are reduced, and none for which `block_load` finds nothing in `_SECONDS`.
-
-    Raises:
-        ApplicationError: pins or operators to keep apart contradict joined classes (SO0607).
     """
     flow = dataflow(problem.with_machines(2))
     contraction = contract(flow)

@@ -97,9 +97,6 @@ class _Run:
         """Solve the problem, by search alone if HiGHS fails, and return the solver that was used.
 
         With a single machine nothing is solved; the problem is infeasible if that machine allows no decision.
-
-        Raises:
-            OSError: the process of a solver cannot be started.
         """
         self.search.pack()
         start = None if self.search.best is None else tuple(self.search.best)

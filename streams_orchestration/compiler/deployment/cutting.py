@@ -81,9 +81,6 @@ class _Cut:
         """Cut until no two tasks share a stateful operator, and return the program.
 
         Each cut makes a task, which may share operators again.
-
-        Raises:
-            CannotRunError: the program of the PE cannot be built.
         """
         remote = self.streams.inputs()
         if self.graph.is_query:
@@ -103,11 +100,7 @@ class _Cut:
         return self._program(tasks, breaks, "tuples")
 
     def _whole(self, remote: Mapping[int, list[InputStream]]) -> PeProgram:
-        """Return the program of a PE that is one Spark query: its operators are one task.
-
-        Raises:
-            CannotRunError: the program of the PE cannot be built.
-        """
+        """Return the program of a PE that is one Spark query: its operators are one task."""
         calls = self._calls(set())
         operators = producers_first(self.graph.members, calls)
         reads = tuple(stream for operator in operators for stream in remote.get(operator, ()))

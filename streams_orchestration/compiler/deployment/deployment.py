@@ -92,11 +92,7 @@ def plan_deployment(compilation: Compilation) -> DeploymentPlan:
 
 
 def _check_runnable(logical: LogicalGraph) -> None:
-    """Run the cheap checks first; most applications that cannot run fail one of them.
-
-    Raises:
-        CannotRunError: an operator has no implementation, or a stream that an operator reads has no schema.
-    """
+    """Run the cheap checks first; most applications that cannot run fail one of them."""
     for operator in logical.operators:
         try:
             implementation_name(operator)
@@ -135,12 +131,7 @@ def _plan(compilation: Compilation) -> DeploymentPlan:
 
 
 def _initial(program: PeProgram) -> dict[str, dict[str, object]]:
-    """Return the initial positions of the sources of a PE.
-
-    Raises:
-        CannotRunError: the code of a source raises an error in `initial_offset`.
-        ImplementationError: the class of a source cannot be imported.
-    """
+    """Return the initial positions of the sources of a PE."""
     offsets: dict[str, dict[str, object]] = {}
     for source in program.sources:
         operator = program.operators[source]

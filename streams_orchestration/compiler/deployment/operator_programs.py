@@ -80,9 +80,6 @@ class OperatorPrograms:
         """Return the Imports and Exports at the ports of an operator that may change them; None for others.
 
         A port with several Imports or Exports, or with an Export by `streamId`, has none that could be changed.
-
-        Raises:
-            CannotRunError: the operator would be reset with a consistent region.
         """
         if not uses_links(self.graph.logical_of[index].parameters):
             return None

@@ -53,11 +53,7 @@ class _Parts:
 
 
 def _join_regions(compilation: Compilation, parts: _Parts) -> None:
-    """Join the PEs of each region, and so of regions that share a PE.
-
-    Raises:
-        CannotRunError: a PE has operators of several regions, one of which is operator-driven (A28).
-    """
+    """Join the PEs of each region, and so of regions that share a PE."""
     for place, inside in enumerate(parts.regions):
         if driven := _driven(compilation, inside):
             message = (
