@@ -203,9 +203,6 @@ def _range(text: str, first: str, last: str, offset: int) -> tuple[int, bool]:
     """Return the value of an interval text such as `3 02:10` in DAY TO MINUTE, and True if it is in months.
 
     Years and months are a number of months; all smaller units are a number of microseconds.
-
-    Raises:
-        ExpressionError: the text does not fit the fields, or there is no interval of these fields.
     """
     sign = -1 if text.strip().startswith("-") else 1
     body = text.strip().lstrip("+-")

@@ -59,11 +59,7 @@ def _of_clock(unit: int, modulus: int) -> Maker:
 
 
 def _numeric(vector: Any, operation: Callable[[np.ndarray], np.ndarray], arrow: pa.DataType) -> Any:
-    """Apply a numpy function to a vector of whole numbers, and return the result as `arrow`; null stays null.
-
-    Raises:
-        Unsuitable: the vector is a scalar.
-    """
+    """Apply a numpy function to a vector of whole numbers, and return the result as `arrow`; null stays null."""
     if isinstance(vector, pa.Scalar):
         raise Unsuitable
     values = operation(filled(vector, 0))

@@ -103,11 +103,7 @@ class _Parser(TokenReader):
         return Apply("not", (tree,), offset) if negated else tree
 
     def _predicate_behind(self, left: Syntax, offset: int) -> Syntax | None:
-        """Read the predicate after a value; return None if there is none.
-
-        Raises:
-            ExpressionError: the predicate is wrong, or `in` has a query or an empty list.
-        """
+        """Read the predicate after a value; return None if there is none."""
         if self.accept("between"):
             low = self._value(0)
             self.expect("and")
@@ -282,11 +278,7 @@ class _Parser(TokenReader):
         return Choice(tuple(branches), otherwise, offset)
 
     def _call(self, word: str, offset: int) -> Syntax:
-        """Read the arguments of a function; the special forms of standard SQL become plain arguments.
-
-        Raises:
-            ExpressionError: the arguments do not suit the syntax of the function.
-        """
+        """Read the arguments of a function; the special forms of standard SQL become plain arguments."""
         match word:
             case "cast" | "try_cast":
                 argument = self.expression()

@@ -134,11 +134,7 @@ class _Typing:
         return self._as(node, in_spark(node.type), syntax.offset)
 
     def converted(self, syntax: Convert) -> TypedNode:
-        """Return the typed node of a conversion; its target may also be a type that Spark does not have.
-
-        Raises:
-            ExpressionError: a value of this type cannot be converted to the target, or the target has `timestamp_ns`.
-        """
+        """Return the typed node of a conversion; its target may also be a type that Spark does not have."""
         argument = self.node(syntax.argument)
         if syntax.type.holds("timestamp_ns"):
             message = "timestamp_ns is a type of attributes only; a timestamp is converted to it when it is assigned"

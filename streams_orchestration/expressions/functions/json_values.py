@@ -223,12 +223,7 @@ def _simple(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
 
 
 def _read(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
-    """Convert a value to a scalar type; return None if it does not fit.
-
-    Raises:
-        EvaluationError: the text of a decimal does not fit.
-        ValueError: a number has too many digits.
-    """
+    """Convert a value to a scalar type; return None if it does not fit."""
     number = isinstance(value, JsonNumber)
     match kind.name:
         case "string":

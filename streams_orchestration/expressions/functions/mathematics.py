@@ -23,9 +23,6 @@ def _rounded(operands: Sequence[Operand]) -> Resolved | None:
     """Resolve a rounding. The number of digits must be constant, since a decimal's type depends on it.
 
     None if the operands do not fit.
-
-    Raises:
-        MisfitError: the number of digits is not constant, or is not a whole number.
     """
     if not 1 <= len(operands) <= 2:
         return None

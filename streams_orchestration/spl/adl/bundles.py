@@ -63,11 +63,7 @@ def _member(bundle: zipfile.ZipFile, name: str) -> IO[bytes]:
 
 
 def _adl_member(info: bytes) -> str:
-    """Return the path of the ADL within the archive, as `bundleInfo.xml` says it.
-
-    Raises:
-        AdlError: `bundleInfo.xml` is not readable XML, or does not name the ADL.
-    """
+    """Return the path of the ADL within the archive, as `bundleInfo.xml` says it."""
     root = element_of(info)
     model = next((each for each in root.tree() if "adlFile" in each.attributes), None)
     if model is None:

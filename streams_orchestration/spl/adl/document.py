@@ -110,11 +110,7 @@ class _Writer:
         return [self.invocation(each, composite) for each in composite.children or ()]
 
     def invocation(self, instance: AdlInstance, parent: AdlInstance) -> LocatedMapping:
-        """Return one invocation in the form of the document, and add its composite or its declaration to the document.
-
-        Raises:
-            AdlError: a connection, a type, a splitter or a submission-time value of the invocation is wrong.
-        """
+        """Return one invocation in the form of the document, and add its composite or declaration to the document."""
         kind = self.composite(instance) if instance.children is not None else self.operator(instance)
         names = self.port_names(instance)
         annotations = annotations_of(instance, self.submission)
@@ -156,11 +152,7 @@ class _Writer:
         return entry
 
     def output(self, instance: AdlInstance, number: int, parent: AdlInstance) -> dict[str, Any]:
-        """Return one output port of an invocation in the form of the document, without a schema if its type is unknown.
-
-        Raises:
-            AdlError: the type of a stream cannot be written in a spec, or the file connects a port that does not exist.
-        """
+        """Return one output port of an invocation in the form of the document, with a schema if its type is known."""
         entry: dict[str, Any] = {"stream": self.stream(PortEnd(instance.index, number, is_input=False), parent)}
         type_ = instance.outputs[number].type
         if type_ is not None:
@@ -175,9 +167,6 @@ class _Writer:
         """Return the name, inside a composite, of the stream at one end of a connection.
 
         If the stream has its name only outside of the composite, its port or the instance gives a name.
-
-        Raises:
-            AdlError: the file connects an instance or a port that does not exist, or the connections form a cycle.
         """
         if end.is_input:
             self._checked(end, len(composite.inputs), composite.line)
@@ -197,11 +186,7 @@ class _Writer:
         return name if len(instance.outputs) == 1 or instance.outputs[end.port].name else f"{name}_{end.port}"
 
     def full_stream(self, instance: AdlInstance, port: int) -> str:
-        """Return the full name of the stream that leaves a port; empty if the port leads to an input or to no instance.
-
-        Raises:
-            AdlError: the connections form a cycle, or end at a port that does not exist.
-        """
+        """Return the full name of the stream that leaves a port; empty if the port leads to an input or nowhere."""
         for _ in range(len(self.instances) + 1):
             output = instance.outputs[port]
             if not output.sources:
@@ -252,12 +237,7 @@ class _Writer:
         return [port.name or f"In{number}" for number, port in enumerate(instance.inputs)]
 
     def parallel(self, region: Region, names: list[str]) -> dict[str, Any]:
-        """Return the annotation `parallel` for a parallel region.
-
-        Raises:
-            AdlError: a splitter is at an input port that does not exist, or the submission-time value of the width
-                does not exist.
-        """
+        """Return the annotation `parallel` for a parallel region."""
         for splitter in region.splitters:
             if splitter.port >= len(names):
                 message = f"a splitter is at the input port {splitter.port}, which does not exist"

@@ -247,9 +247,6 @@ def _type(written: str, variables: tuple[str, ...]) -> Type:
     """Parse a type that may contain type parameters.
 
     `T` is parsed as `enum{T}`, and then replaced by the type variable.
-
-    Raises:
-        WrittenTypeError: the text is not a type.
     """
     written = _NAMED.sub(lambda match: _lines().types.get(match[0], match[0]), written)
     for variable in variables:

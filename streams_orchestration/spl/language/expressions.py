@@ -168,12 +168,7 @@ class ExpressionReader(TypeReader):
         return operator
 
     def _operand(self) -> Expression:
-        """Read prefix operators and casts, a primary expression, and its postfix operators.
-
-        Raises:
-            FaultError: the expression is wrong.
-            NestingError: the expression is nested too deeply.
-        """
+        """Read prefix operators and casts, a primary expression, and its postfix operators."""
         before: list[tuple[int, str, Type | None]] = []
         while True:
             first, text = self.at, self.texts[self.at]

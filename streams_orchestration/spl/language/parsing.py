@@ -95,12 +95,7 @@ class _UnitReader(InvocationReader):
     _defines = False
 
     def unit(self) -> CompilationUnit:
-        """Read the whole file; report its faults, and leave out the definitions that they spoil.
-
-        Raises:
-            TooManyFindingsError: the limit of findings for one run is reached.
-            UnclosedStringError: a string probably lacks its closing quote, and the reader is not patient.
-        """
+        """Read the whole file; report its faults, and leave out the definitions that they spoil."""
         namespace = None
         try:
             if self.texts[self.at] == "namespace":

@@ -72,11 +72,7 @@ def by_columns(expression: typed.Expression) -> ByColumns | None:
 
 
 def _step(node: typed.Expression, names: dict[str, None]) -> Step:
-    """Return the function over columns for a node; add the attributes that the node reads to `names`.
-
-    Raises:
-        UnsuitableError: the node cannot be computed over columns.
-    """
+    """Return the function over columns for a node; add the attributes that the node reads to `names`."""
     match node:
         case typed.Constant(value=value):
             return _constant(value, node.type)
@@ -172,11 +168,7 @@ _BOOLEANS: dict[str, Callable[..., Vector]] = {
 
 
 def _prefix(operator: str, type_: Type) -> Callable[[Vector], Vector]:
-    """Return the function over vectors for a prefix operator.
-
-    Raises:
-        UnsuitableError: the operator cannot be computed over vectors of this type.
-    """
+    """Return the function over vectors for a prefix operator."""
     if operator == "!":
         return pc.invert
     if operator == "-" and (type_ in FLOATS or type_ in SIGNED):
@@ -193,9 +185,6 @@ def _binary(operator: str, type_: Type, right: typed.Expression) -> Callable[...
     """Return the function over vectors for a binary operator.
 
     For some operators the right operand must be a constant.
-
-    Raises:
-        UnsuitableError: the operator cannot be computed over vectors of these types.
     """
     if operator == "?:":
         return pc.coalesce

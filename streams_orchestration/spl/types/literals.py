@@ -103,11 +103,7 @@ def value_in(type_: Primitive, written: str) -> int | float | Decimal:
 
 
 def _hexadecimal(text: str, digits: str, kind: str, *, negative: bool) -> NumberLiteral:
-    """Return a hexadecimal literal: its digits are the bits of a value of the narrowest type with enough bits.
-
-    Raises:
-        LiteralError: the literal has more than 64 bits.
-    """
+    """Return a hexadecimal literal: its digits are the bits of a value of the narrowest type with enough bits."""
     bits = next((each for each in (8, 16, 32, 64) if 4 * len(digits) <= each), None)
     if bits is None:
         message = f"{text} has more than 64 bits"

@@ -78,11 +78,7 @@ def gmtime(timestamp: int, _: Any) -> tuple[None, dict[str, Any]]:
 
 
 def _seconds_of(tm: dict[str, Any], zone: ZoneInfo) -> int:
-    """Return the seconds since 1970 of a `Sys.tm` in a zone; values beyond their ranges carry over.
-
-    Raises:
-        RunError: the date is outside of the years 1 to 9999; the message names the years of timestamps.
-    """
+    """Return the seconds since 1970 of a `Sys.tm` in a zone; values beyond their ranges carry over."""
     years, month = divmod(tm["mon"], 12)
     try:
         start = dt.datetime(tm["year"] + 1900 + years, month + 1, 1)

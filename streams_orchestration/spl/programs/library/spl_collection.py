@@ -123,9 +123,6 @@ def _remove_at(values: list[Any], at: int, to: int | None = None) -> None:
     """Remove the element at an index, or the elements from `at` up to and including `to`.
 
     A negative first index is taken as 0; a negative last index removes nothing.
-
-    Raises:
-        RunError: the last index is beyond the list.
     """
     last = at if to is None else to
     if last < at or last < 0:

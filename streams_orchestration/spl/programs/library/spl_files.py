@@ -141,11 +141,7 @@ plain("optSEEK_END")(lambda: os.SEEK_END)
 
 
 def _opened(run: Any, number: int) -> OpenFile:
-    """Return the open file with a number, for functions that report no error number.
-
-    Raises:
-        RunError: there is no open file of this number.
-    """
+    """Return the open file with a number, for functions that report no error number."""
     try:
         return run.files[number]
     except OSError as error:

@@ -165,11 +165,7 @@ def _query_with_status(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
 def _queried(
     run: Any, path: str, default: Any, index: str, convert: Callable[[Any], tuple[int, Any]]
 ) -> tuple[Any, str]:
-    """Return the value at a path of the parsed JSON, or the default, and the status.
-
-    Raises:
-        RunError: no JSON was parsed under this index.
-    """
+    """Return the value at a path of the parsed JSON, or the default, and the status."""
     if index not in run.documents:
         message = "queryJSON needs an earlier call of parseJSON with the same index"
         raise RunError(message)
