@@ -101,9 +101,6 @@ class Declarations:
         """Return a schema as text for the spec. Declare a class under its name, which plans and pages then show.
 
         The result is None without a schema, and DDL if the name of the class belongs to another tuple type.
-
-        Raises:
-            TypeError, ValueError: the schema is not a tuple type.
         """
         if schema is None or isinstance(schema, str):
             return schema

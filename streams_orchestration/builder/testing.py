@@ -147,9 +147,6 @@ def _divide_sources(document: Json, inputs: Mapping[str, TestTuples]) -> Mapping
 
     Returns:
         `inputs` with no tuples for the outputs of these sources that it does not name.
-
-    Raises:
-        ValueError: the schema of an output is not a tuple type.
     """
     graph: list[Json] = []
     divided: dict[str, TestTuples] = {}
@@ -179,10 +176,6 @@ def _replace_source(document: Json, stream: str, rows: TestTuples, directory: Pa
 
     If there are watermarks among the tuples, the source is a replay (see `replay`). An output without a schema gets the
     schema of the tuples.
-
-    Raises:
-        ValueError: the stream is not the output of a source, its schema is not a tuple type, or the tuples or
-            watermarks do not fit it.
     """
     sources = {_names(node)[0]: node for node in document["graph"] if not node.get("inputs") and len(_names(node)) == 1}
     if stream not in sources:
@@ -209,22 +202,14 @@ def _replace_source(document: Json, stream: str, rows: TestTuples, directory: Pa
 
 
 def _schema(document: Json, output: Any) -> pa.Schema | None:
-    """Return the schema of an output of a node; None if the node does not name any.
-
-    Raises:
-        ValueError: the schema is not a tuple type.
-    """
+    """Return the schema of an output of a node; None if the node does not name any."""
     named = output.get("schema") if isinstance(output, Mapping) else None
     ddl = document.get("schemas", {}).get(named, named)
     return None if ddl is None else arrow_schema(ddl)
 
 
 def _tuples(stream: str, rows: TestTuples, schema: pa.Schema | None) -> pa.Table:
-    """Return the tuples of a stream as a table; without a schema, the types are inferred from the values.
-
-    Raises:
-        ValueError: the tuples do not fit the schema, or one another; the message names stream, tuple and attribute.
-    """
+    """Return the tuples of a stream as a table; without a schema, the types are inferred from the values."""
     if isinstance(rows, pa.Table):
         table: Any = rows
         columns = {name: table[name].combine_chunks() for name in table.column_names}

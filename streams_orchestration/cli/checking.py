@@ -88,12 +88,7 @@ def _finding(spec: Path, options: Options, *, queries: bool) -> Finding:
 
 
 def _ask_spark(wanted: Deployable) -> None:
-    """Let Spark analyse the queries of an application.
-
-    Raises:
-        ApplicationError: Spark refuses a query.
-        AnalysisError, JavaError, HostLaunchError: Spark cannot be used here.
-    """
+    """Let Spark analyse the queries of an application."""
     # loads the catalog and its tables, which nothing else needs here
 
     note(f"{wanted.name}: Spark analyses the queries ...")

@@ -120,11 +120,7 @@ def _of_application(
 
 
 def _as_measured(spec: Path, options: Options) -> Compilation:
-    """Compile an application without decoupling, and if possible into the PEs in which it was measured; else warn.
-
-    Raises:
-        ApplicationError: the application has errors.
-    """
+    """Compile an application without decoupling, and if possible into the PEs in which it was measured; else warn."""
     read = read_application(spec)
     plain = compile_and_report(read, replace(options, profile=None, decoupling=None))
     wanted = options.profile.fingerprint if options.profile is not None else ""

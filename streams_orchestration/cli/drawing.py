@@ -65,13 +65,7 @@ def lineage(application: str, part: str, options: Options, format_: str, output:
 
 
 def _compilation(application: str, options: Options) -> Compilation:
-    """Return the compilation of a spec's path, or of a name: the deployed application, or else a spec under `specs`.
-
-    Raises:
-        NotDeployedError: no application and no spec have this name.
-        OtherVersionError: another version of the product deployed the plan.
-        ApplicationError: the spec has errors.
-    """
+    """Return the compilation of a spec's path, or of a name: the deployed application, or else a spec under `specs`."""
     if file_of(application).is_file():
         return as_it_runs(compile_and_report(read_application(application), options))
     try:

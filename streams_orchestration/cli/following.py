@@ -135,11 +135,7 @@ class Follower:
                 return status
 
     def _look(self) -> api.ApplicationStatus:
-        """Advance and show the application, collect the results of resets and records, and return the status.
-
-        Raises:
-            CatalogUnavailableError: the catalog stays unavailable for too long, or until the user wants to stop.
-        """
+        """Advance and show the application, collect the results of resets and records, and return the status."""
         status = self._advance()
         self._display.show(status, api.now())
         self._collect(status)
@@ -149,9 +145,6 @@ class Follower:
         """Record the changes of the application's units once the catalog can be used, and return its status.
 
         After an outage there is a pause for heartbeats first.
-
-        Raises:
-            CatalogUnavailableError: the catalog stays unavailable for too long, or until the user wants to stop.
         """
         lost: float | None = None
         while True:
@@ -175,11 +168,7 @@ class Follower:
         return self._interrupts.pause(seconds, self._application.ended)
 
     def _report(self, decisions: api.ResetDecisions) -> None:
-        """Report new failures.
-
-        Raises:
-            ResetsExhaustedError: a unit has failed and must no longer be reset.
-        """
+        """Report new failures."""
         for failure in decisions.exhausted:
             raise ResetsExhaustedError(failure)
         now = api.now()

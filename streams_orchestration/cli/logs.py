@@ -128,11 +128,7 @@ def _logs_elsewhere(home: api.Home, application: str, machine: str, names: Seque
 
 
 def _nothing(home: api.Home, application: str, pe: int | None) -> str:
-    """Return the message that there is no log.
-
-    Raises:
-        NotDeployedError: the application is not deployed.
-    """
+    """Return the message that there is no log."""
     status = api.read_status(home, application)
     if pe is None:
         return f"{application}: there are no logs in {status.log_places}. `streams deploy SPEC` starts it."

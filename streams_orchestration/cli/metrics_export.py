@@ -82,10 +82,6 @@ def _sender(home: api.Home, stack: ExitStack) -> tuple[Callable[[], None], float
     """Return a function that sends the metrics once, and the seconds between two calls, and announce these.
 
     The sender is closed with the stack.
-
-    Raises:
-        UsageError: the variable with the interval has no usable value.
-        StreamsRuntimeError: the package of the extra `otlp` is not installed.
     """
     require("streams metrics --otlp", "opentelemetry", "opentelemetry-sdk", "otlp")
     try:

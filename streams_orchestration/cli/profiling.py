@@ -69,12 +69,7 @@ def measure_profile(
 
 
 def _decision(path: Path) -> dict[str, Any]:
-    """Read the document of a decision, which must contain its predictions.
-
-    Raises:
-        BadParameter: the document has no prediction.
-        ApplicationError: the document is not a decision.
-    """
+    """Read the document of a decision, which must contain its predictions."""
     read_assignment(path)
     tree, _ = read_document(path)
     if not (isinstance(tree, dict) and tree.get("decision")):
@@ -92,12 +87,6 @@ def _compare(home: api.Home, application: str, profile: Profile, decision: dict[
         profile: the measurement.
         decision: the document of the decision.
         alone: leave standard output to the profile, and show the comparison on standard error.
-
-    Raises:
-        BadParameter: the application does not run with the decision.
-        NotDeployedError, OtherVersionError: the deployed plan was removed meanwhile, or is of another version.
-        ApplicationError: the profile has no costs.
-        OutcomesError: the stored comparisons cannot be read or written.
     """
     outcome = api.compare_with_profile(api.read_compilation(home, application), profile, decision)
     if outcome is None:

@@ -85,9 +85,6 @@ def _preview(home: api.Home, wanted: Deployable, drop_state: Collection[str], ag
         wanted: the application with the new plan.
         drop_state: the operators whose state may be lost.
         again: the command that runs the application, for a hint.
-
-    Raises:
-        StreamsRuntimeError: the effects cannot be found; `preview_redeploy` lists the reasons.
     """
     outcome = api.preview_redeploy(api.open_catalog(home, wanted.name), wanted, drop_state)
     if current().json:
@@ -102,11 +99,7 @@ def _preview(home: api.Home, wanted: Deployable, drop_state: Collection[str], ag
 
 
 def _redeploy(start: Start, lock: api.StartLock, request: api.Request) -> int:
-    """Replace the deployed plan by a new one, record that in Dagster, and show the outcome; return the exit status.
-
-    Raises:
-        StreamsRuntimeError, ApplicationError: the plan is refused; `bring_up` lists the reasons.
-    """
+    """Replace the deployed plan by a new one, record that in Dagster, and show the outcome; return the exit status."""
     note(f"Redeploying {start.name} ...")
     try:
         brought = start.launch(lock, request, note)
@@ -120,11 +113,6 @@ def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_r
     """Restore the previous plan: at its cut while the new plan is on trial, otherwise by another redeploy.
 
     Return the exit status. With `dry_run` only show the effects.
-
-    Raises:
-        UsageError: options of the compiler are given; or the redeploy is on trial, and `--dry-run` or `--drop-state` is
-            given.
-        StreamsRuntimeError, ApplicationError: there is no previous plan, or it is refused or fails its trial.
     """
     if given != GivenOptions(Options(name=given.options.name)):
         message = "--revert restores the previous plan with its options. Remove the other options."
@@ -154,11 +142,7 @@ def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_r
 
 
 def _show_ended_trial(home: api.Home, name: str) -> int:
-    """Show the status of an application whose trial was ended by hand; return the exit status, 0.
-
-    Raises:
-        NotDeployedError: the application was dropped meanwhile.
-    """
+    """Show the status of an application whose trial was ended by hand; return the exit status, 0."""
     status = api.read_status(home, name)
     facts = {"reverted": api.BY_HAND, "state": status.shown_state, "status": status_document(home, status)}
     return answer(lambda: facts, f"{name} is {status.shown_state}, with the previous plan.")
@@ -179,9 +163,6 @@ def _show_outcome(
         name: the name of the application.
         outcome: the redeploy; None if another process has removed the application before, so that it begins.
         reverted: the error of a new plan that has failed its trial.
-
-    Raises:
-        NotDeployedError: the application was dropped meanwhile.
     """
     status = api.read_status(home, name)
     facts = ({} if outcome is None else outcome.document()) | {

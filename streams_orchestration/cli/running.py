@@ -73,25 +73,14 @@ def run(
 
 
 def _runnable(compiled: Identified) -> Deployable:
-    """Check that a compiled application can run here, print its warnings, and return it as deployable.
-
-    Raises:
-        ApplicationError: something keeps the application from running here.
-        JavaError: this machine has no Java that Spark can use.
-    """
+    """Check that a compiled application can run here, print its warnings, and return it as deployable."""
     wanted = check_to_run(compiled)
     api.require_java()
     return wanted
 
 
 def _deployed_before(home: api.Home, compiled: Identified) -> api.ApplicationStatus | None:
-    """Return the status of an earlier deployment of the application; None if it was never deployed here.
-
-    Raises:
-        NotDeployableError: the deployed application is partly removed.
-        ApplicationChangedError: the deployed application differs from the compiled one.
-        OtherVersionError: it differs, and another version of the product deployed it.
-    """
+    """Return the status of an earlier deployment of the application; None if it was never deployed here."""
     before = status_if_deployed(home, compiled.name)
     if before is not None:
         api.require_continuable(home, compiled)
@@ -107,9 +96,6 @@ def _show_end(home: api.Home, after: api.ApplicationStatus, again: str, max_rows
         again: the command that continues the application.
         max_rows: the most rows of a result to show.
         interrupted: the exit status after an interrupt, else 0.
-
-    Raises:
-        UnreadableResultError: the files of a sink are missing or damaged.
     """
     name = after.application
     if after.taken_at is not None:
@@ -166,9 +152,6 @@ def _show_completed(home: api.Home, status: api.ApplicationStatus, max_rows: int
     """Show the results in the sinks of an application that has ended; return the exit status, 0.
 
     Notes name the sinks' files, dropped tuples and errors that operators have counted, and the logs.
-
-    Raises:
-        UnreadableResultError: the files of a sink are missing or damaged.
     """
     # loads Polars, which nothing needs before a result exists
     from streams_orchestration.cli.results import read_result, result_document, result_table

@@ -122,12 +122,7 @@ class _Documents:
         return listed
 
     def graph(self, request: Request) -> dict[str, Any]:
-        """Return the graph of the deployed plan, the physical one by default, or the logical one.
-
-        Raises:
-            WrongRequestError: `view` is neither `physical` nor `logical`.
-            NotDeployedError, OtherVersionError: the application has no plan that this console shows and can read.
-        """
+        """Return the graph of the deployed plan, the physical one by default, or the logical one."""
         view = request.query_params.get("view", "physical")
         if view not in ("physical", "logical"):
             message = "`view` must be `physical` or `logical`."
@@ -135,21 +130,11 @@ class _Documents:
         return graph_of(self.reader.compilation(request.path_params["name"]), view).document()
 
     def state(self, request: Request) -> dict[str, Any]:
-        """Return the current state of the application, and add it to the history.
-
-        Raises:
-            NotDeployedError: the application is not deployed, or this console does not show it.
-        """
+        """Return the current state of the application, and add it to the history."""
         return self.reader.snapshot(request.path_params["name"])
 
     def subject(self, request: Request) -> dict[str, Any]:
-        """Return the panel on one operator, stream, PE or region of a deployed application.
-
-        Raises:
-            WrongRequestError, UnknownSubjectError: the request names no kind or subject of the application.
-            ImplementationError: the class of an operator can no longer be imported.
-            NotDeployedError, OtherVersionError: the application has no plan that this console shows and can read.
-        """
+        """Return the panel on one operator, stream, PE or region of a deployed application."""
         application = request.path_params["name"]
         kind, name = requested(request.query_params)
         compilation = self.reader.compilation(application)
@@ -157,22 +142,13 @@ class _Documents:
         return subject(compilation, kind, name, api.read_metrics(home, application), api.read_status(home, application))
 
     def history(self, request: Request) -> dict[str, Any]:
-        """Return the history of an operator, or of `PE n`, over the last quarter of an hour; empty if it is unknown.
-
-        Raises:
-            NotDeployedError: the console does not show this application.
-        """
+        """Return the history of an operator, or of `PE n`, over the last quarter of an hour; empty if it is unknown."""
         self.reader.require(request.path_params["name"])
         history = self.reader.histories.get(request.path_params["name"], History())
         return history.document(request.query_params.get("name", ""))
 
     def sample(self, request: Request) -> dict[str, Any]:
-        """Return a sample of a stream's tuples, or the reason why there is none.
-
-        Raises:
-            WrongRequestError: the request does not name a stream.
-            NotDeployedError, OtherVersionError: the application has no plan that this console shows and can read.
-        """
+        """Return a sample of a stream's tuples, or the reason why there is none."""
         application = request.path_params["name"]
         stream = request.query_params.get("stream", "")
         if not stream:

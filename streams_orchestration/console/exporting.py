@@ -55,11 +55,7 @@ def _file(name: str) -> str:
 
 
 def _subjects(compilation: Compilation) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the kind and name of each part with its panel's content; nothing for more than `EXPLAINED` operators.
-
-    Raises:
-        ImplementationError: the class of an operator can no longer be imported; see `subject`.
-    """
+    """Yield the kind and name of each part with its panel's content; nothing for more than `EXPLAINED` operators."""
     physical, logical = compilation.physical.operators, compilation.logical.operators
     if len(physical) > EXPLAINED:
         return

@@ -104,11 +104,7 @@ def _require_token(access: Access) -> None:
 
 
 def _listen(host: str, port: int) -> Listener:
-    """Return a socket that accepts connections already, so that a page that is opened at once can connect.
-
-    Raises:
-        ConsoleError: the port cannot be used.
-    """
+    """Return a socket that accepts connections already, so that a page that is opened at once can connect."""
     try:
         return listen(host, port, Places(MAX_CLIENT_CONNECTIONS))
     except OSError as error:

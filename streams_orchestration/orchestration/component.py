@@ -243,9 +243,6 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
         Args:
             directory: the base of the paths of the profile and the decoupling decision. If None, these two are left
                 out; the Exports of the application do not depend on them.
-
-        Raises:
-            ApplicationError: the profile or the decision cannot be read.
         """
         chosen = CompileOptions(
             submission={name: scalar_text(value) for name, value in self.submission.items()},
@@ -262,11 +259,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
 
 
 def _require_valid(spec: WatchedSpec, options: Options) -> None:
-    """Raise ApplicationError if the application cannot run here, or its spec has a problem, such as a shared name.
-
-    Raises:
-        SpecTimeoutError: the code of a spec in Python does not end in time.
-    """
+    """Raise ApplicationError if the application cannot run here, or its spec has a problem, such as a shared name."""
     if spec.problem:
         raise ApplicationError([Diagnostic.of("SO0011", spec.problem)])
     # loads the code of operators, which showing assets does without

@@ -139,9 +139,6 @@ def _check_deployable(compilation: PlannedCompilation) -> Deployable:
     """Check that the compilation can run here, and return it as deployable.
 
     The check is imported here, since it loads all operators.
-
-    Raises:
-        ApplicationError: the application cannot run here.
     """
     from streams_orchestration.compiler.checking.deployable import deployable
 

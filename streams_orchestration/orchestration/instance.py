@@ -88,11 +88,7 @@ def dagster_instance(home: api.Home, *, captured: bool = True) -> dg.DagsterInst
 
 
 def _write_uncaptured_settings(directory: Path) -> str:
-    """Write a copy of the instance's settings that captures no output, and return the name of its file.
-
-    Raises:
-        OSError: the settings cannot be read, or the copy cannot be written.
-    """
+    """Write a copy of the instance's settings that captures no output, and return the name of its file."""
     settings = directory / SETTINGS
     kept = yaml.safe_load(settings.read_bytes()) if settings.exists() else None
     (directory / UNCAPTURED_SETTINGS).write_text(yaml.safe_dump({**(kept or {}), "compute_logs": NO_CAPTURE}))
@@ -103,9 +99,6 @@ def _migrate(instance: dg.DagsterInstance, marker: Path, *, is_new: bool) -> Non
     """Migrate an existing storage to the schema of this Dagster, and write this version to the marker file.
 
     Do nothing if the marker file names this version. A new storage is only marked.
-
-    Raises:
-        OSError: the marker file cannot be read or written.
     """
     if marker.exists() and marker.read_text() == dg.__version__:
         return

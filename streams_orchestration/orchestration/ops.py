@@ -113,11 +113,6 @@ def write_wanted_state_op(key: str) -> NamedOp:
 
         The decoupling decision with which the plan was compiled is stored as the applied one. A bounded run replaces
         no other plan, and stores no decision. A plan that replaces another one is tried out here, with its hosts.
-
-        Raises:
-            Failure: the redeploy or revert was refused.
-            ShortLivedProcessError: the run may have a container of its own, and no machine is registered.
-            StreamsRuntimeError, OSError: the plan cannot be written.
         """
         with application_step(context) as application:
             streams = streams_in(context, key)
@@ -140,12 +135,7 @@ def write_wanted_state_op(key: str) -> NamedOp:
 def _write_previous_plan(
     context: dg.OpExecutionContext, request: "api.Revert", application: str, home: api.Home
 ) -> None:
-    """Write the previous plan to the catalog as the wanted plan.
-
-    Raises:
-        Failure: the return was refused.
-        StreamsRuntimeError, OSError: there is no previous plan, or the return to it fails; see `restore_previous`.
-    """
+    """Write the previous plan to the catalog as the wanted plan."""
     put_in_place(context, lambda: restore_previous(home, application, request))
     context.log.info("%s runs with the previous plan again", application)
 
@@ -153,14 +143,7 @@ def _write_previous_plan(
 def _write_compiled_plan(
     context: dg.OpExecutionContext, request: "api.Request", application: str, streams: StreamsResource
 ) -> None:
-    """Write the compiled plan to the catalog as the wanted plan, and store its decision as the applied one.
-
-    Raises:
-        Failure: the redeploy was refused, or reverted after its trial.
-        StagesOutOfStepError: the compiled stages do not belong to one compilation.
-        StageMissingError, ApplicationError: a stage was not compiled, is out of step, or found errors.
-        StreamsRuntimeError, OSError: the deployment is refused or fails; see `deploy_compiled`.
-    """
+    """Write the compiled plan to the catalog as the wanted plan, and store its decision as the applied one."""
     home, compilation = streams.directory(), streams.artifacts.compilation(application)
 
     def write_compiled() -> Redeployment | None:
@@ -185,12 +168,6 @@ def launch_hosts_op(key: str) -> NamedOp:
 
         If machines are registered, their agents start the hosts. The resets that failed units need are taken up, and
         units of dead hosts are marked as failed. If the application is stopped or complete, no host is started.
-
-        Raises:
-            ShortLivedProcessError: the run may have a container of its own, and no machine is registered.
-            HostLaunchError, JavaError: a host cannot be started on this machine.
-            NotDeployedError, OtherVersionError, StreamsRuntimeError: the plan was removed or replaced, or is of another
-                version.
         """
         with application_step(context) as application:
             catalog = api.open_catalog(streams_in(context, key).directory(), application)
@@ -210,11 +187,6 @@ def await_heartbeats_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
         """Wait until every PE works, and record the application's status on its assets.
 
         In the job `APP__available`, wait instead until the application has processed all available data, and stop it.
-
-        Raises:
-            HostLaunchError: not every PE works in time.
-            Failure: the data was not processed.
-            NotDeployedError: the application is not deployed.
         """
         with application_step(context):
             home = streams_in(context, key).directory()
@@ -230,11 +202,7 @@ def await_heartbeats_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
 def _await_running(
     context: dg.OpExecutionContext, home: api.Home, application: str, timeout: float
 ) -> api.ApplicationStatus:
-    """Wait until every PE works, and return the status; a terminated run logs that the application continues.
-
-    Raises:
-        HostLaunchError: not every PE works in time.
-    """
+    """Wait until every PE works, and return the status; a terminated run logs that the application continues."""
     try:
         return await_running_status(home, application, timeout)
     except dg.DagsterExecutionInterruptedError:
@@ -253,9 +221,6 @@ def stop_hosts_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
 
         Its committed state is kept; if it is deployed again, it continues from there. Hosts that have not ended in
         time are killed.
-
-        Raises:
-            NotDeployedError: the application is not deployed.
         """
         with application_step(context):
             home = streams_in(context, key).directory()
@@ -266,14 +231,7 @@ def stop_hosts_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
 
 
 def _await_taken(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
-    """Wait until the application has processed all available data, reset units that fail, then stop it.
-
-    Raises:
-        Failure: a unit has no attempt left or the time is over, and the application was stopped; or another command has
-            stopped it.
-        NotDeployedError: the application is not deployed.
-        HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: a failed unit cannot be reset.
-    """
+    """Wait until the application has processed all available data, reset units that fail, then stop it."""
     known, until = dict[str, api.KnownFailure](), time.monotonic() + timeout
     catalog = api.open_catalog(home, application)
     while True:

@@ -109,11 +109,7 @@ def measure_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
 
     @dg.op(name=name, required_resource_keys={key}, out=NOTHING, pool=PROFILING_POOL)
     def op(context: dg.OpExecutionContext, config: ProfileOptions) -> None:
-        """Measure the running application, and store and record its profile.
-
-        Raises:
-            StreamsRuntimeError: the application does not run, or carried no tuples; see `api.measure_application`.
-        """
+        """Measure the running application, and store and record its profile."""
         streams = streams_in(context, key)
         measurement = api.measure_application(streams.directory(), application, config.seconds, _pause)
         for remark in measurement.remarks:
@@ -144,13 +140,7 @@ def _decide(
     keys: AssetKeys,
     application: str,
 ) -> None:
-    """Decide from the last profile which operators to move to PEs of their own, and store and record the decision.
-
-    Raises:
-        Failure: no decision can be made from the profile.
-        StageMissingError: the application was not profiled or not compiled.
-        ApplicationError: the stored profile is not valid.
-    """
+    """Decide from the last profile which operators to move to PEs of their own, and store and record the decision."""
     # loaded on use: they bring the solvers, which a process that only shows assets does without
     from streams_orchestration.compiler.decoupling.application_decision import decide
     from streams_orchestration.compiler.decoupling.decision_document import decision_document
@@ -183,13 +173,6 @@ def compare_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
         """Compare the decision that was applied last with the last profile, and record the outcome.
 
         Nothing is recorded if no decision was applied, or if the application does not run with it.
-
-        Raises:
-            StageMissingError: the application was not profiled.
-            NotDeployedError, OtherVersionError: a decision was applied, and the application is not deployed, or
-                another version of the product deployed it.
-            ApplicationError: the stored profile or decision is not valid, or the profile has no costs.
-            OutcomesError: the stored comparisons cannot be read or written.
         """
         streams = streams_in(context, key)
         home, store = streams.directory(), streams.artifacts
@@ -243,22 +226,14 @@ def _stored_profile(store: ArtifactStore, application: str) -> Profile:
 
 
 def _undecoupled(store: ArtifactStore, application: str) -> Progress:
-    """Return the stored stages, with fusion repeated without a decoupling decision; its findings are left out.
-
-    Raises:
-        StageMissingError: a stage is missing or cannot be read; see `ArtifactStore.progress`.
-    """
+    """Return the stored stages, with fusion repeated without a decoupling decision; its findings are left out."""
     done, _ = store.progress(application, (LOGICAL, PARALLEL, REGIONS))
     fused, _ = compute(FUSION_STAGE, replace(done, options=replace(done.options, decoupling=None)))
     return fused
 
 
 def _parted(done: Progress, document: Mapping[str, Any]) -> Progress:
-    """Return the stages with the decision of a document applied to their fusion; findings are left out.
-
-    Raises:
-        ApplicationError: the document is not a decision.
-    """
+    """Return the stages with the decision of a document applied to their fusion; findings are left out."""
     plan = done[LogicalGraph], done[PhysicalGraph], done[RegionMap], done[FusionPlan]
     parted, _ = decouple(*plan, replace(done.options, decoupling=assignment_from_mapping(document)))
     return done.with_result(parted)

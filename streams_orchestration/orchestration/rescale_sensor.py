@@ -92,11 +92,7 @@ def _cursor(text: str | None) -> RescaleCursor:
 
 
 def _profile(store: ArtifactStore, application: str, cursor: RescaleCursor, now: float) -> Profile | str:
-    """Return the profile to judge, or the reason why there is none, for example a document that is not a profile.
-
-    Raises:
-        StageMissingError: the file cannot be read as JSON.
-    """
+    """Return the profile to judge, or the reason why there is none, for example a document that is not a profile."""
     job = job_name(application, "profile")
     document = store.get(application, PROFILE)
     if document is None:
@@ -113,11 +109,7 @@ def _profile(store: ArtifactStore, application: str, cursor: RescaleCursor, now:
 
 
 def _busy(instance: dg.DagsterInstance, home: api.Home, application: str) -> str | None:
-    """Return why a change must wait: the application does not run normally, or another run changes it; else None.
-
-    Raises:
-        NotDeployedError: the application is not deployed.
-    """
+    """Return why a change must wait: the application does not run normally, or another run changes it; else None."""
     status = api.read_status(home, application)
     if status.state != "RUNNING":
         return f"{application} is {status.state}"

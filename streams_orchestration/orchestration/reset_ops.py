@@ -74,11 +74,7 @@ def claim_op(key: str) -> NamedOp:
 
 
 def _units_of(context: dg.OpExecutionContext) -> Units:
-    """Return the units that the step `claim` began to reset, from the run's tag, which a retried run inherits.
-
-    Raises:
-        Failure: the run does not have the tag.
-    """
+    """Return the units that the step `claim` began to reset, from the run's tag, which a retried run inherits."""
     run = context.instance.get_run_by_id(context.run_id)  # the context has the tags that the run began with
     claimed = None if run is None else run.tags.get(CLAIMED_TAG)
     if claimed is None:
@@ -92,13 +88,6 @@ def _begin_resets(context: dg.OpExecutionContext, config: ResetUnit, home: api.H
 
     The cause is looked for only if the config names the failed generation; see `_past`. Only then may the call be
     repeated.
-
-    Raises:
-        RetryRequested: the catalog or a host may be usable later.
-        CommitUnknownError: it is unknown whether a reset has begun, and the config does not name the failed generation.
-        ShortLivedProcessError: the run may have a container of its own, and no machine is registered.
-        NothingFailedError: the config names no unit, and no unit has failed.
-        StreamsRuntimeError: a unit cannot be reset; see `reset_unit`.
     """
     try:
         gone = _past(home, application, config)
@@ -155,12 +144,6 @@ def await_unit_op(key: str) -> NamedOp:
         A unit that recovered and has failed again is not waited for, since the new failure has a run of its own. If
         the host of a unit is gone, for example with its machine, and no other process resets the unit, this op resets
         it again.
-
-        Raises:
-            Failure: the run does not have the tag of `claim`.
-            HostLaunchError: a unit does not work after the timeout, or needs another reset.
-            NotDeployedError, JavaError, OtherVersionError, StreamsRuntimeError: a unit cannot be reset, or was removed
-                meanwhile.
         """
         with application_step(context) as application:
             catalog = api.open_catalog(streams_in(context, key).directory(), application)
@@ -179,12 +162,7 @@ def record_op(key: str, keys: AssetKeys, application: str = "") -> NamedOp:
 
     @dg.op(name=op_name("record", key, application), required_resource_keys={key}, ins=AFTER, out=NOTHING)
     def note(context: dg.OpExecutionContext) -> None:
-        """Record the status of the application on its assets, with a drawing of the timeline of its resets.
-
-        Raises:
-            Failure: the run does not have the tag of `claim`.
-            NotDeployedError: the application is not deployed.
-        """
+        """Record the status of the application on its assets, with a drawing of the timeline of its resets."""
         with application_step(context) as name:
             home = streams_in(context, key).directory()
             status = api.read_status(home, name)

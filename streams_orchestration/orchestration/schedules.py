@@ -193,9 +193,6 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Ho
     """Return why no redeploy is needed, or None if one is needed.
 
     It is also needed if the spec has errors, so that the run shows them.
-
-    Raises:
-        StreamsRuntimeError: the code of the spec does not end in time, or the catalog cannot be read.
     """
     try:
         status = api.read_status(home, source.name)

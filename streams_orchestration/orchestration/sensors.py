@@ -206,11 +206,7 @@ class _Tick:
         """Check an application, begin the resets that are due, and collect its events; if late, only its failures.
 
         Nothing is done if the application is no longer deployed. An error of the application is remembered and logged,
-        so that it does not affect other applications.
-
-        Raises:
-            CatalogUnavailableError: the catalog cannot be used.
-            CatalogVersionError: the catalog is of another version.
+        so that it does not affect other applications. Errors of the catalog are raised.
         """
         try:
             before = self.memories[application]
@@ -241,9 +237,6 @@ class _Tick:
             status: the status of the application.
             decisions: the decisions about its failures.
             mark: the mark of the application's summary, to recognise later changes.
-
-        Raises:
-            NotDeployedError: the application was dropped meanwhile.
         """
         application = status.application
         now, before = api.now(), self.memories[application]

@@ -194,12 +194,7 @@ def keep_stage(
 
 
 def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[str, str]]:
-    """Read the spec; return the input of the first stage, with the findings on the text, and the spec's version.
-
-    Raises:
-        Failure: the spec cannot be read, or has errors.
-        OtherApplicationError: the spec describes another application.
-    """
+    """Read the spec; return the input of the first stage, with the findings on the text, and the spec's version."""
     inputs = spec_version(source)
     spec = read_application(source.spec)
     if spec.application is None or errors_of(spec.diagnostics):

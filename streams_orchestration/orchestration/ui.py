@@ -113,9 +113,6 @@ def _start(command: list[str], environment: Mapping[str, str], log: Path) -> sub
     """Start a child in its own session, so that Ctrl-C in the terminal reaches it only once, through this process.
 
     The output and errors of the child are appended to the log.
-
-    Raises:
-        OSError: the log cannot be opened, or the program cannot be started.
     """
     with log.open("ab") as output:
         return subprocess.Popen(

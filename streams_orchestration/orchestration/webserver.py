@@ -109,9 +109,6 @@ def _serve(
     """Serve Dagster's application behind the guard; `main` puts this in place of `dagster_webserver`'s own function.
 
     Without a host or port, it has Dagster's default.
-
-    Raises:
-        ClickException: the port cannot be used.
     """
     host, port = host or cli.DEFAULT_WEBSERVER_HOST, port or cli.DEFAULT_WEBSERVER_PORT
     app = create_app_from_workspace_process_context(context, prefix, poll_rate)

@@ -62,11 +62,7 @@ class _Documents:
         return {"specs": list(map(str, self.compilers.specs)), "applications": list(self.reader.applications())}
 
     def deployed(self, request: Request) -> dict[str, Any]:
-        """Keep an application's deployed plan, and return its stages and the plan's number; the spec is not read.
-
-        Raises:
-            NotDeployedError, OtherVersionError: the application has no plan that this console shows and can read.
-        """
+        """Keep an application's deployed plan, and return its stages and the plan's number; the spec is not read."""
         name = request.path_params["name"]
         compilation = self.reader.compilation(name)
         return {
@@ -80,12 +76,7 @@ class _Documents:
         }
 
     def graph(self, request: Request) -> dict[str, Any]:
-        """Return the graph of a plan after one of the stages.
-
-        Raises:
-            WrongRequestError: `stage` is not the name of a stage.
-            UnknownPlanError: the plan is no longer kept.
-        """
+        """Return the graph of a plan after one of the stages."""
         stage = request.query_params.get("stage", "")
         if stage not in BY_NAME:
             message = f"`stage` must be one of {', '.join(BY_NAME)}."
@@ -94,12 +85,6 @@ class _Documents:
         return graph_of(self.compilers.plan(request.path_params["number"]), view, stage).document()
 
     def subject(self, request: Request) -> dict[str, Any]:
-        """Return the panel on one operator, stream, PE or region of a plan.
-
-        Raises:
-            WrongRequestError, UnknownSubjectError: the request names no kind or subject of the application.
-            ImplementationError: the class of an operator can no longer be imported.
-            UnknownPlanError: the plan is no longer kept.
-        """
+        """Return the panel on one operator, stream, PE or region of a plan."""
         kind, name = requested(request.query_params)
         return subject(self.compilers.plan(request.path_params["number"]), kind, name, None, None)
