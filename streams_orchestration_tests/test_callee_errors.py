@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 
 import pytest
 
 from streams_orchestration_tests.callee_errors import errors_in, left_out
-from streams_orchestration_tests.sources import READS_SOURCES, ROOT, modules
+from streams_orchestration_tests.sources import READS_SOURCES, ROOT, modules, nodes_of
+from streams_orchestration_tests.texts import private_functions
 
 pytestmark = READS_SOURCES
 
@@ -71,3 +73,13 @@ def test_errors_that_reach_a_caller_are_found(source: str, errors: str):
 )
 def test_a_docstring_names_errors_in_its_section_or_in_a_sentence(text: str, errors: str):
     assert errors_in(text) == frozenset(errors.split())
+
+
+def test_private_functions_have_no_list_of_errors():
+    listed = [
+        f"{path.relative_to(ROOT)}:{each.lineno} {each.name}"
+        for path in modules()
+        for each in private_functions(nodes_of(path.read_text(encoding="utf-8")))
+        if "Raises:\n" in (ast.get_docstring(each) or "")
+    ]
+    assert listed == [], "remove `Raises:`, and keep a condition that a reader needs as a sentence"

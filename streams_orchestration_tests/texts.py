@@ -142,19 +142,19 @@ def _is_exception(owner: ast.Module | ast.ClassDef) -> bool:
     return any(ast.unparse(base).endswith(("Error", "Exception")) for base in bases)
 
 
-def private_functions(nodes: Iterable[ast.AST]) -> set[ast.AST]:
+def private_functions(nodes: Iterable[ast.AST]) -> set[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Return the functions with an underscore, and all that are inside of functions or of classes with an underscore.
 
     Special methods of public classes are public.
     """
-    found: set[ast.AST] = set()
+    found: set[ast.FunctionDef | ast.AsyncFunctionDef] = set()
     for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             private = PRIVATE.match(node.name) is not None
-            is_class = isinstance(node, ast.ClassDef)
-            inside = ast.walk(node) if private or not is_class else ()
-            found.update(each for each in inside if each is not node or (private and not is_class))
-    return {each for each in found if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+            for each in ast.walk(node) if private or not isinstance(node, ast.ClassDef) else ():
+                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and (private or each is not node):
+                    found.add(each)
+    return found
 
 
 def may_be_none_silently(function: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> bool:
