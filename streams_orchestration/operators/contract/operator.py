@@ -213,9 +213,6 @@ class Operator:
     def restore(self, state: State) -> None:
         """Restore a state that `checkpoint` returned."""
 
-    def reset_to_initial_state(self) -> None:
-        """Discard all state. Called instead of `restore` if there is no checkpoint yet (B25)."""
-
     @classmethod
     def has_state(cls, parameters: Any) -> bool:
         """Return True if the operator may keep state between micro-batches; by default, if it has a `checkpoint`."""
@@ -245,8 +242,7 @@ class Operator:
         """Divide the states of the old replicas among the new ones.
 
         Called after `setup`; changes only the given states. A state is what `checkpoint` returned; the state of a
-        source is its offset. For a replica without a state, it is the one after `reset_to_initial_state`, or has no
-        parts.
+        source is its offset. For a replica without a state, it is the one after `setup`, or has no parts.
 
         Returns:
             `route.width` states.

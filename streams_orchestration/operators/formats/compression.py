@@ -79,10 +79,6 @@ class Decompressor:
 
     def __init__(self, compression: Compression) -> None:
         self.compression = compression
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget the stream that has begun."""
         self._stream: Any = None
         self.tail = b""
         self.fresh = False
@@ -96,8 +92,8 @@ class Decompressor:
         """Decompress the next part, and return the bytes that it adds.
 
         Raises:
-            DataError: the data is not compressed in this format. The whole part is lost, and `clear` must be called
-                before the next one.
+            DataError: the data is not compressed in this format. The whole part is lost, and the decompressor
+                cannot continue.
         """
         made = list[bytes]()
         self.tail, self.fresh = data, self._stream is None

@@ -134,10 +134,6 @@ class EventTimeInput:
         reached = np.array([max(self.watermark, IDLE + 1)], np.int64)
         return Watermarks(np.zeros(1, np.int64), earlier(reached, later_by))
 
-    def clear(self) -> None:
-        """Forget the watermark."""
-        self.watermark = NO_WATERMARK
-
     def dump(self) -> State:
         """Return the watermark for a checkpoint, with the name of the attribute whose ticks it counts."""
         return {_PART: {"watermark": self.watermark, "attribute": self.role.attribute, "ticks": self.role.ticks}}

@@ -76,8 +76,3 @@ class LogicOperator(Operator):
         """Restore the variables of the logic. Raises DataError if an initialiser has no value."""
         if self.logic is not None:
             self.logic.restore(state)
-
-    def reset_to_initial_state(self) -> None:
-        """Reset the variables of the logic to their initial values."""
-        if self.logic is not None:
-            self.logic.reset()

@@ -121,15 +121,6 @@ class _WithLogic(_Base):
         own = {name.removeprefix(_PREFIX): part for name, part in state.items() if name.startswith(_PREFIX)}
         self.logic.restore(own)
 
-    def reset_to_initial_state(self) -> None:
-        """Reset the operator, and run the initialisers of the logic's variables.
-
-        Raises DataError if one has no value.
-        """
-        super().reset_to_initial_state()
-        self.logic.reset()
-        self.logic.begin()
-
 
 def _compiled(context: OperatorContext, spl: SplLogic) -> tuple[LogicProgram, tuple[pa.Schema, ...]]:
     """Return the logic, and the schemas of the input ports with the variables that are columns."""

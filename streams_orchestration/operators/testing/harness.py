@@ -269,8 +269,11 @@ class OperatorHarness:
         return self
 
     def reset(self) -> Self:
-        """Reset the operator to its initial state; forget the watermark and the stored state."""
-        self.operator.reset_to_initial_state()
+        """Replace the operator by a new one without a state, and forget the watermark and the stored state.
+
+        Raises ResultError if its timers would never fire.
+        """
+        self.operator = self._create()
         self._watermarks.clear()
         self._stored = ()
         return self

@@ -33,10 +33,6 @@ class Ticks:
         self.next: float | None = None
         """The next time; None before the first batch. It is infinite once the stream has ended."""
 
-    def clear(self) -> None:
-        """Forget the next time. The times then start again from the next batch."""
-        self.next = None
-
     def end(self) -> None:
         """Set the next time to infinity, since the stream has ended."""
         self.next = math.inf

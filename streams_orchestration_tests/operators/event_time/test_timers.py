@@ -43,9 +43,6 @@ class Alarms(Operator):
     state_keys: ClassVar[StateKeys] = {"timers": "k"}
 
     def setup(self) -> None:
-        self.reset_to_initial_state()
-
-    def reset_to_initial_state(self) -> None:
         self.timers = Timers("k string")
 
     def process(self, port: int, batch: TupleBatch) -> None:

@@ -49,7 +49,7 @@ def test_the_variables_of_logic_survive_restarts_beside_the_state_of_the_operato
         "marks": ends,
     }
     assert bench.rows() == [(sum(values[at : at + 3]),) for at in range(0, len(values) // 3 * 3, 3)]
-    bench.reset()
+    operator = bench.reset().operator
     assert operator.logic.state == {"seen": 0, "by": {}, "marks": []}
 
 

@@ -113,10 +113,6 @@ class Aggregate(ClockOperator):
         self.keeps_places = True
         self.heeds_marks = False
 
-    def reset_to_initial_state(self) -> None:
-        """Empty all windows, and forget their partitions, the watermark and the times of the clock."""
-        self.groups.clear()
-
     def on_time(self) -> None:
         """Close or trigger windows by the clock, submit their results, and evict old tuples; only with `by: clock`."""
         self.groups.on_time()

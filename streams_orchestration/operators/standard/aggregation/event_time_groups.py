@@ -105,21 +105,17 @@ class EventTimeGroups:
         self._arrivals = PaneArrivals(operator, role, self.panes, divides=divides)
         self._sender = FiringSender(operator, role)
 
-    def clear(self) -> None:
-        """Forget all panes and the watermark."""
-        self.cells.clear()
-        self.panes.clear()
-        if self.sent is not None:
-            self.sent.sent.clear()
-        self.watermark = NO_WATERMARK
-
     def on_time(self) -> None:
         """Do nothing: the clock closes no pane."""
 
     def on_mark(self, mark: Punctuation) -> None:
         """Forget all at the final mark, in front of which the greatest watermark has come."""
         if mark is Punctuation.FINAL:
-            self.clear()
+            self.cells.clear()
+            self.panes.clear()
+            if self.sent is not None:
+                self.sent.sent.clear()
+            self.watermark = NO_WATERMARK
 
     def process(self, tuples: Evaluated) -> None:
         """Add the tuples to their panes, and submit the panes that fire at the watermarks between them.

@@ -66,15 +66,6 @@ class WindowGroups:
         self.groups = KeyedState(key_schema([pa.int64(), *keys.types]), pa.schema(running))
         """Maps (window number, key) to the running values of the measures, for tumbling windows."""
 
-    def clear(self) -> None:
-        """Empty all windows, and forget their partitions and the times of the clock."""
-        self.tumbling.clear()
-        self.sliding.clear()
-        self.groups.clear()
-        if self.eviction is not None:
-            self.eviction.clear()
-        self.ticks.clear()
-
     @property
     def wake(self) -> float | None:
         """The next unix time at which the clock closes or triggers windows; None for never or before a batch."""
@@ -247,7 +238,11 @@ class WindowGroups:
             incomplete = self.window.tumbling and bool(self._parameters.aggregate_incomplete_windows)
             if incomplete or (punctuated and self._parameters.at_end == "submit"):
                 self._end_windows(self.tumbling.close(), mark=False)
-            self.clear()
+            self.tumbling.clear()
+            self.sliding.clear()
+            self.groups.clear()
+            if self.eviction is not None:
+                self.eviction.clear()
             self.ticks.end()
 
     def _close_all(self, evicted: Sequence[int] | np.ndarray = ()) -> None:

@@ -91,11 +91,6 @@ class CharacterTransform(Operator):
         """
         self.assignments, self.transcoders = self._compile(self.context, self.parameters)
 
-    def reset_to_initial_state(self) -> None:
-        """Forget the characters that have begun."""
-        for transcoder in self.transcoders.values():
-            transcoder.clear()
-
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit the tuples with their converted attributes; null stays null.
 
@@ -142,11 +137,6 @@ class Transcoder:
             _require_encoding(name)
         self._decoder = codecs.getincrementaldecoder(source)()
         self._encoder = codecs.getincrementalencoder(target)()
-
-    def clear(self) -> None:
-        """Forget the character that has begun."""
-        self._decoder.reset()
-        self._encoder.reset()
 
     def part(self, data: bytes) -> bytes:
         """Convert the next bytes; the bytes of a character that does not end in them wait for the next part.

@@ -47,10 +47,6 @@ class Compress(ByteStream):
         super().setup()
         self.compressor = Compressor(self.parameters.compression)
 
-    def reset_to_initial_state(self) -> None:
-        """Forget the stream that has begun."""
-        self.compressor.clear()
-
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit the compressed bytes of a batch; nothing if it has no bytes.
 

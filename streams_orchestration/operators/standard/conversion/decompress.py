@@ -75,13 +75,6 @@ class Decompress(ByteStream):
         self.came = False
         """True if a tuple came since the last window marker."""
 
-    def reset_to_initial_state(self) -> None:
-        """Forget the stream that has begun."""
-        self.decompressor.clear()
-        self.log.clear()
-        self.rest = b""
-        self.came = False
-
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit the tuples that the decompressed bytes fill.
 
@@ -111,7 +104,6 @@ class Decompress(ByteStream):
 
     def _end(self) -> None:
         if self.decompressor.unfinished:
-            self.reset_to_initial_state()
             message = f"the bytes end within a stream that is compressed by {self.parameters.compression}"
             raise DataError(message)
 
@@ -144,7 +136,6 @@ class Decompress(ByteStream):
 
     def restore(self, state: State) -> None:
         """Restore what `checkpoint` returned; the bytes of the stream are decompressed again."""
-        self.decompressor.clear()
         self.log, self.rest = state["parts"], state["rest"].column("rest")[0].as_py()
         self.came = state["came"]
         for part in self.log.take(self.log.places()).column("part").to_pylist():

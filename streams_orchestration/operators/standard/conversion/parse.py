@@ -187,10 +187,6 @@ class Parse(LogicOperator):
         self.schema = file_schema(self.context, self.parameters)
         if self.parameters.spl is not None and self.logic_of_output is not None:
             self.use(self.logic_of_output.logic)
-        self._forget()
-
-    def _forget(self) -> None:
-        """Drop the unfinished row, and count the submitted rows, and the malformed ones, from 0."""
         self.rest = b""
         self.rows = self.malformed = 0
         parameters, context = self.parameters, self.context
@@ -202,11 +198,6 @@ class Parse(LogicOperator):
             parameters.row_options(self.schema, context),
             permissive=parameters.parsing == "permissive",
         )
-
-    def reset_to_initial_state(self) -> None:
-        """Drop the unfinished row, and reset the variables of the logic."""
-        self._forget()
-        super().reset_to_initial_state()
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit the rows that are complete now. Logic runs for each tuple before its bytes are parsed.

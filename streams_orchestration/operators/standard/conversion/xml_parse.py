@@ -129,10 +129,6 @@ class XMLParse(Operator):
         """
         self.content = self._input(self.context, self.parameters)
         self.ports = [self._port(self.context, self.parameters, port) for port in range(len(self.context.outputs))]
-        self.reset_to_initial_state()
-
-    def reset_to_initial_state(self) -> None:
-        """Drop the document whose end has not come yet."""
         text = pa.types.is_string(self.context.inputs[0].field(self.content).type)
         self.reader = XmlReader(self.parameters.triggers, "utf-8" if text else None)
 
@@ -196,7 +192,6 @@ class XMLParse(Operator):
 
     def restore(self, state: State) -> None:
         """Restore the document that has begun. Its complete elements have been submitted."""
-        self.reset_to_initial_state()
         for _ in self.reader.read(state["rest"].column("rest")[0].as_py()):
             pass
 

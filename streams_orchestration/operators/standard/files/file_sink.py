@@ -261,11 +261,6 @@ class FileSink(GatheringSink):
             return Sharding(refusal="is the time of the last tuple of one channel")
         return super().sharding(context, parameters)
 
-    def reset_to_initial_state(self) -> None:
-        """Drop tuples that wait for their file to be complete, and the time of the last tuple."""
-        self.files.clear()
-        self.since.last = None
-
     def checkpoint(self) -> State:
         """Return the waiting tuples if `holds_files`, and the time of the last tuple if `has_delay_field`."""
         waiting = self.files.dump() if self.parameters.holds_files else {}

@@ -25,11 +25,6 @@ class WholeFiles:
         """For each mark that is written, the number of tuples of the file before the mark, and its delay in seconds."""
         self._complete: list[Items] = []
 
-    def clear(self) -> None:
-        """Drop all tuples, marks and complete files."""
-        self._waiting.clear()
-        self._marks, self._complete = [], []
-
     def add(self, tuples: pa.RecordBatch) -> None:
         """Add tuples, and complete files that are full."""
         limit, begin = self._parameters.tuples_per_file, 0

@@ -127,15 +127,6 @@ class Delay(WaitingOperator):
         self.now: int | None = None
         """The largest time so far, in the unit of the attribute; None before the first tuple."""
 
-    def reset_to_initial_state(self) -> None:
-        """Drop all waiting tuples, and forget the largest time, or the watermark."""
-        super().reset_to_initial_state()
-        if self.timed is not None:
-            self.timed.clear()
-            return
-        self.arrivals = []
-        self.now = None
-
     def process(self, port: int, batch: TupleBatch) -> None:
         """Queue the tuples, and submit the waiting tuples that have waited long enough.
 
@@ -246,7 +237,8 @@ class Delay(WaitingOperator):
             return
         if mark is Punctuation.FINAL:
             self.release(len(self.waiting))
-            self.reset_to_initial_state()
+            self.waiting.clear()
+            self.arrivals, self.now = [], None
 
     def checkpoint(self) -> State:
         """Return the waiting tuples, with the largest time, the watermark or the times of their arrival."""

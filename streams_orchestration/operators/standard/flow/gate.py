@@ -89,11 +89,6 @@ class Gate(WaitingOperator):
         self.unacked = 0
         """The number of passed tuples minus the number of acknowledgements; may be negative."""
 
-    def reset_to_initial_state(self) -> None:
-        """Drop all waiting tuples and reset the count."""
-        super().reset_to_initial_state()
-        self.unacked = 0
-
     def process(self, port: int, batch: TupleBatch) -> None:
         """Queue tuples, or count acknowledgements; then submit the tuples that may pass. Set failed tuples aside.
 
@@ -127,7 +122,8 @@ class Gate(WaitingOperator):
                 self.release(len(self.waiting))
             else:
                 self.context.metrics.dropped.add(len(self.waiting))
-            self.reset_to_initial_state()
+            self.waiting.clear()
+            self.unacked = 0
 
     def checkpoint(self) -> State:
         """Return the waiting tuples and the number of unacknowledged ones."""

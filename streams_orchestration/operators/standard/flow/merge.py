@@ -97,12 +97,6 @@ class Merge(Operator):
         self.reached: list[Any] = [None] * len(inputs)
         """The largest sort value of each port so far."""
 
-    def reset_to_initial_state(self) -> None:
-        """Drop all waiting tuples, and forget the largest sort values."""
-        for log in self.logs:
-            log.clear()
-        self.reached = [None] * len(self.logs)
-
     def process(self, port: int, batch: TupleBatch) -> None:
         """Queue the tuples, and submit the waiting tuples that no later tuple can precede.
 
@@ -147,7 +141,9 @@ class Merge(Operator):
         """Submit all waiting tuples at the final mark of the last port, which comes after all others; then reset."""
         if mark is Punctuation.FINAL and port == len(self.logs) - 1:
             self._release(None)
-            self.reset_to_initial_state()
+            for log in self.logs:
+                log.clear()
+            self.reached = [None] * len(self.logs)
 
     def checkpoint(self) -> State:
         """Return the waiting tuples, and the largest sort value of each port."""

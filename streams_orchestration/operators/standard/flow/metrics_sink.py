@@ -128,10 +128,6 @@ class MetricsSink(Operator):
         self.values: dict[str, float] = {}
         self._show(self.parameters.begin())
 
-    def reset_to_initial_state(self) -> None:
-        """Set the initial values."""
-        self._show(self.parameters.begin())
-
     def process(self, port: int, batch: TupleBatch) -> None:
         """Set each metric to the value of the last tuple that has one; set failed tuples aside.
 

@@ -67,11 +67,6 @@ class Switch(WaitingOperator):
         self.passing = FailureFilter(self, [], passes_on=True)
         self.closed: bool = self.parameters.initial_status
 
-    def reset_to_initial_state(self) -> None:
-        """Drop all waiting tuples and restore the initial status."""
-        super().reset_to_initial_state()
-        self.closed = self.parameters.initial_status
-
     def process(self, port: int, batch: TupleBatch) -> None:
         """Pass or queue tuples; or set the switch by control tuples, and submit the waiting tuples when it closes.
 
@@ -98,7 +93,8 @@ class Switch(WaitingOperator):
         super().on_punctuation(port, mark)
         if port == 1 and mark is Punctuation.FINAL:
             self.context.metrics.dropped.add(len(self.waiting))
-            self.reset_to_initial_state()
+            self.waiting.clear()
+            self.closed = self.parameters.initial_status
 
     def checkpoint(self) -> State:
         """Return the waiting tuples and the switch's status."""

@@ -31,13 +31,9 @@ class ThreadedSplit(Operator):
         """Return no attributes, since the parameters name none."""
         return Mentions()
 
-    def reset_to_initial_state(self) -> None:
-        """Send the next tuple to port 0."""
-        self.next = 0
-
     def setup(self) -> None:
         """Prepare the operator, whose first tuple goes to port 0."""
-        self.reset_to_initial_state()
+        self.next = 0
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit tuples to the ports in turn."""

@@ -125,10 +125,6 @@ class WaitingOperator(ClockOperator):
         """Prepare an empty queue."""
         self.waiting = TupleQueue(self.context.inputs[0])
 
-    def reset_to_initial_state(self) -> None:
-        """Remove all waiting tuples."""
-        self.waiting.clear()
-
     def release(self, count: int) -> None:
         """Submit the first `count` waiting tuples, and the marks that no waiting tuple precedes."""
         self.send(self.waiting.log.places()[:count])

@@ -127,14 +127,6 @@ class Join(ClockOperator):
         ]
         self.sides = self.windows
 
-    def reset_to_initial_state(self) -> None:
-        """Remove all tuples from the windows of both sides."""
-        if self.timed is not None:
-            self.timed.clear()
-            return
-        for side in self.windows:
-            side.clear()
-
     def on_time(self) -> None:
         """Evict the tuples that are too old by the clock, the oldest first; submit unmatched ones of outer sides.
 
@@ -283,7 +275,8 @@ class Join(ClockOperator):
                 alone = side.alone()
                 nothing = np.full(len(alone), -1)
                 self._send(*((alone, nothing) if number == 0 else (nothing, alone)))
-            self.reset_to_initial_state()
+            for side in self.windows:
+                side.clear()
 
     def checkpoint(self) -> State:
         """Return the tuples in the windows of both sides, and which stream has ended; with `within` the watermark."""

@@ -146,12 +146,6 @@ class TimedJoin:
         rights = np.r_[pairs[1], nothing[0], left[1].places][order]
         self._send(lefts, rights, moments.placed(ats[order], self._later_by))
 
-    def clear(self) -> None:
-        """Drop all tuples, and forget the watermark."""
-        self.input.clear()
-        for side in self.sides:
-            side.clear()
-
     def checkpoint(self) -> State:
         """Return the tuples of both sides and the watermark."""
         return {**{name: self.sides[port].log for port, name in _LOGS.items()}, **self.input.dump()}

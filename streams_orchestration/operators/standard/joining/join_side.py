@@ -209,7 +209,6 @@ class JoinSide:
 
     def load(self, state: Mapping[str, Any], prefix: str) -> None:
         """Restore a state that `dump` returned."""
-        self.clear()
         self.log, self.ended = state[f"{prefix}.tuples"], state[f"{prefix}.ended"]
         tuples = self.log.take(np.arange(self.log.size))
         numbers = np.zeros(tuples.num_rows, np.int64)

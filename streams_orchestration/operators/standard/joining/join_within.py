@@ -101,12 +101,6 @@ class TimedSide:
         self._skipped = 0
         """The number of keys that were compared by hash instead of being entered, since all keys were last entered."""
 
-    def clear(self) -> None:
-        """Remove all tuples of this side, and the keys of both sides from the index."""
-        self.log.clear()
-        self.index.clear()
-        self._oldest = NEVER
-
     def forget_keys(self) -> None:
         """Forget the index rows of all tuples, since the index was cleared."""
         self.log.notes["key"][: self.log.size] = _NOT_ENTERED
@@ -246,8 +240,7 @@ class TimedSide:
         return rows
 
     def load(self, log: TupleLog) -> None:
-        """Restore the tuples from a checkpoint, and remove the keys of both sides from the index."""
-        self.clear()
+        """Restore the tuples from a checkpoint; their keys are not in the index yet."""
         self.log = log
         tuples = log.take(np.arange(log.size))
         entered = np.full(log.size, _NOT_ENTERED if self.keys else 0)

@@ -92,10 +92,6 @@ class MatchingOperator(Operator):
         self.compile_outputs()
         self.matching = Matching(self.context.inputs, self.parameters.keys_of(self.context.inputs))
 
-    def reset_to_initial_state(self) -> None:
-        """Remove all waiting tuples."""
-        self.matching.clear()
-
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit the matches that the tuples complete, and keep the other tuples unless their key equals no key.
 
@@ -148,12 +144,6 @@ class Matching:
         A key is removed when none of its tuples waits.
         """
         self._waiting = [TupleLog(pa.schema([*schema, pa.field(_RANK, pa.int64())])) for schema in schemas]
-
-    def clear(self) -> None:
-        """Remove all waiting tuples."""
-        self._counts.clear()
-        for log in self._waiting:
-            log.clear()
 
     def arrive(self, port: int, tuples: pa.RecordBatch) -> list[pa.RecordBatch]:
         """Add tuples of a port, and return the matches that they complete.

@@ -159,10 +159,6 @@ class Sort(ClockOperator):
         else:
             self.waiting = WindowOrder(self, window, self.parameters.partition_by, self._ranks, self._submit)
 
-    def reset_to_initial_state(self) -> None:
-        """Drop all waiting tuples, and forget windows, watermark and the times of the clock."""
-        self.waiting.clear()
-
     def on_time(self) -> None:
         """Close and submit all windows if the clock has reached their time."""
         if isinstance(self.waiting, WindowOrder):

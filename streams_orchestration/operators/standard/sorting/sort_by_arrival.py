@@ -57,14 +57,6 @@ class WindowOrder:
         self.tumbling = TumblingWindows(window.eviction, types, window.eviction.value_type(source))
         self.waiting = TupleLog(pa.schema([*source, pa.field(_WINDOW, pa.int64())]))
 
-    def clear(self) -> None:
-        """Drop all waiting tuples, and forget windows and the times of the clock."""
-        self.tumbling.clear()
-        self.waiting.clear()
-        self.ticks.clear()
-        if self.eviction is not None:
-            self.eviction.clear()
-
     def on_time(self) -> None:
         """Close and submit all windows if the clock has reached their time."""
         if self.ticks.reached(self._operator.context.now) is not None:
@@ -186,7 +178,10 @@ class WindowOrder:
                     self._close(self.tumbling.close(), mark=False)
             else:
                 self._submit(self.waiting.take(self.waiting.places()), sort=True)
-            self.clear()
+            self.tumbling.clear()
+            self.waiting.clear()
+            if self.eviction is not None:
+                self.eviction.clear()
             self.ticks.end()
         elif self.window.eviction.kind == "punct":
             self._close_all()

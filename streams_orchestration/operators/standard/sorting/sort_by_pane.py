@@ -119,13 +119,6 @@ class PaneOrder:
         times, partitions = (self.waiting.notes[name][places] for name in ("time", "partition"))
         return places, self.panes.last_ends(times, partitions)
 
-    def clear(self) -> None:
-        """Drop all tuples and panes, and forget the watermark."""
-        self.waiting.clear()
-        self.cells.clear()
-        self.panes.clear()
-        self.input.clear()
-
     def checkpoint(self) -> State:
         """Return the tuples, the panes and the watermark."""
         return {"waiting": self.waiting, **self.input.dump(), **self.cells.dump(), **self.panes.dump()}

@@ -88,11 +88,6 @@ class TimeOrder:
         times = self.waiting.notes["time"][self.waiting.places()]
         return int(times.min()) if len(times) else None
 
-    def clear(self) -> None:
-        """Drop all tuples, and forget the watermark."""
-        self.waiting.clear()
-        self.input.clear()
-
     def checkpoint(self) -> State:
         """Return the waiting tuples and the watermark."""
         return {"waiting": self.waiting, **self.input.dump()}

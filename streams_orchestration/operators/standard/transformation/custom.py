@@ -181,19 +181,12 @@ class Custom(Operator):
         if (self.has_timers or "onWatermark" in self.functions) and (role is None or not role.ports):
             message = NO_WATERMARK.format("it has onTimer" if self.has_timers else "it has onWatermark")
             raise ResultError(message)
-        self.reset_to_initial_state()
+        self.state: dict[str, Any] = copy.deepcopy(self.parameters.state)
+        self.own_timers = CustomTimers(self.event_time) if self.has_timers and self.event_time is not None else None
 
     def code_modules(self) -> tuple[str, ...]:
         """Return the modules of the functions; none for logic in SPL."""
         return () if self.logic is not None else tuple(each.__module__ for each in self.functions.values())
-
-    def reset_to_initial_state(self) -> None:
-        """Set the state to the parameter's initial content and delete all timers, or reset the variables of SPL."""
-        if self.logic is not None:
-            self.logic.reset()
-            return
-        self.state: dict[str, Any] = copy.deepcopy(self.parameters.state)
-        self.own_timers = CustomTimers(self.event_time) if self.has_timers and self.event_time is not None else None
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Call `function`, or `onTuple` for every tuple, or run the logic in SPL; submit the results.

@@ -152,11 +152,6 @@ class DeDuplicate(Operator):
             if parameters.within is None
             else KeysWithin(self, parameters.within, parameters.discard_age, self.types)
         )
-        self.reset_to_initial_state()
-
-    def reset_to_initial_state(self) -> None:
-        """Forget all keys."""
-        self.remembered.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Remember the keys of the tuples; submit new, duplicate and late tuples to their ports; set failed ones aside.

@@ -45,11 +45,6 @@ class KeysWithin:
         self._timed = EventTimeInput(operator, "within", discard_age=discard_age)
         self._times = PassedTimes(types, self._timed.ticks("within", within))
 
-    def clear(self) -> None:
-        """Forget all keys, and the watermark."""
-        self._timed.clear()
-        self.forget()
-
     def forget(self) -> None:
         """Forget all keys."""
         self._times.passed.clear()

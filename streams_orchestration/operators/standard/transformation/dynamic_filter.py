@@ -108,10 +108,6 @@ class DynamicFilter(Operator):
         self.divides = len(own_outputs(self.context, self.parameters)) > 1
         self.passing = KeyedState(key_schema([key.arrow_type for key in self.keys[0]]))
 
-    def reset_to_initial_state(self) -> None:
-        """Forget all keys; no tuple passes until keys are added."""
-        self.passing.clear()
-
     def process(self, port: int, batch: TupleBatch) -> None:
         """Filter tuples (port 0), add keys (port 1) or remove keys (port 2); set failed tuples aside.
 

@@ -54,12 +54,6 @@ class RememberedKeys:
         self._position = 0
         self._largest: float | None = None
 
-    def clear(self) -> None:
-        """Forget all keys, the position and the largest value."""
-        self.forget()
-        self._position = 0
-        self._largest = None
-
     def forget(self) -> None:
         """Forget all keys."""
         self.keys.clear()
