@@ -6,7 +6,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
 
 from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.secrets import REFERENCE, names_secret, remember
@@ -16,6 +18,7 @@ PARAMETERS = ("catalog", "client", "headers", "password", "registry", "storage",
 """The parameters of standard operators that may contain references."""
 
 
+_EXPOSED = "it contains a secret, which plans and logs would show; use a reference instead: ${env:NAME} or ${file:PATH}"
 _SET = (
     "hosts have the environment of the command, Dagster daemon or agent that starts them: set it there, and run it "
     "again"
@@ -47,10 +50,17 @@ def is_reference(text: str) -> bool:
 
 def exposed_secret(name: str) -> ValueError:
     """Return the error that a parameter contains a secret instead of a reference to it."""
-    return ValueError(
-        f"{name}: it contains a secret, which plans and logs would show; use a reference instead: "
-        "${env:NAME} or ${file:PATH}"
-    )
+    return ValueError(f"{name}: {_EXPOSED}")
+
+
+def _require_reference(text: str | None) -> str | None:
+    if text is not None and not is_reference(text):
+        raise ValueError(_EXPOSED)
+    return text
+
+
+Secret = Annotated[str | None, AfterValidator(_require_reference), Field(repr=False)]
+"""The type of a parameter with a secret, which must be a reference; None if it is not given."""
 
 
 def resolved(text: str, parameter: str) -> str:

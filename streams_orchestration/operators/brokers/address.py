@@ -10,12 +10,11 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from streams_orchestration.operators.clients.http_client import check_token
 from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.errors.external_errors import chain
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalParameters
-from streams_orchestration.operators.references import UnresolvedReferenceError, resolved
+from streams_orchestration.operators.references import Secret, resolved
 
 CONNECT_SECONDS = 10.0
 """Timeout in seconds of one attempt to connect to a broker."""
@@ -40,8 +39,8 @@ class BrokerParameters(JournalParameters):
     """Map each supported URL scheme to its default port."""
     url: str = Field(min_length=1, repr=False, description="Address scheme://host:port, without user and password.")
     user: str | None = Field(default=None, description="Name of the user, or a reference ${env:NAME} or ${file:PATH}.")
-    password: str | None = Field(
-        default=None, repr=False, description="Password of the user, as a reference ${env:NAME} or ${file:PATH}."
+    password: Secret = Field(
+        default=None, description="Password of the user, as a reference ${env:NAME} or ${file:PATH}."
     )
 
     @field_validator("url")
@@ -63,11 +62,6 @@ class BrokerParameters(JournalParameters):
     def _no_address(cls) -> str:
         return f"it is not an address of the form {' or '.join(f'{scheme}://host:port' for scheme in cls.schemes)}"
 
-    @field_validator("password")
-    @classmethod
-    def _check_password(cls, password: str | None) -> str | None:
-        return check_token(password)
-
     @property
     def host_and_port(self) -> tuple[str, int]:
         """The host and port of the address."""
@@ -80,13 +74,10 @@ class BrokerParameters(JournalParameters):
         A secret is masked in all output from then on.
 
         Raises:
-            RefusedError: the reference cannot be resolved.
+            UnresolvedReferenceError: the reference cannot be resolved.
         """
         text = getattr(self, name)
-        try:
-            return None if text is None else resolved(text, name)
-        except UnresolvedReferenceError as error:
-            raise RefusedError(str(error)) from None
+        return None if text is None else resolved(text, name)
 
 
 def tls_error(error: Exception, url: str) -> Exception | None:

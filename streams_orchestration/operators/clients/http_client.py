@@ -14,13 +14,7 @@ from streams_orchestration.model.secrets import masked, names_secret
 from streams_orchestration.operators.contract.operator import Parameters
 from streams_orchestration.operators.errors.errors import OutsideError, RefusedError
 from streams_orchestration.operators.errors.external_errors import status_passes
-from streams_orchestration.operators.references import (
-    REFERENCE,
-    UnresolvedReferenceError,
-    exposed_secret,
-    is_reference,
-    resolved,
-)
+from streams_orchestration.operators.references import REFERENCE, Secret, exposed_secret, resolved
 
 LONGEST_WAIT = 300.0
 """The longest pause in seconds that a receiver may request by `Retry-After`."""
@@ -60,7 +54,7 @@ class HttpParameters(Parameters):
         repr=False,
         description="Headers of each request, with secrets as ${env:NAME} or ${file:PATH}.",
     )
-    token: str | None = Field(default=None, repr=False, description="Bearer token, as ${env:NAME} or ${file:PATH}.")
+    token: Secret = Field(default=None, description="Bearer token, as ${env:NAME} or ${file:PATH}.")
     ca: str | None = Field(default=None, description="File with the trusted certificates instead of the system's.")
     timeout: float = Field(default=30.0, gt=0, description="Seconds allowed for one request.")
 
@@ -93,23 +87,6 @@ class HttpParameters(Parameters):
                 raise exposed_secret(name)
         return headers
 
-    @field_validator("token")
-    @classmethod
-    def _check_token(cls, token: str | None) -> str | None:
-        return check_token(token)
-
-
-def check_token(token: str | None) -> str | None:
-    """Check that the parameter is a reference, and return it; None is accepted.
-
-    Raises:
-        ValueError: it is a literal secret.
-    """
-    if token is not None and not is_reference(token):
-        message = "it contains a secret, which plans and logs would show; use a reference instead: ${env:NAME}"
-        raise ValueError(message)
-    return token
-
 
 class HttpTarget:
     """An HTTP receiver, with one connection that is kept open."""
@@ -124,13 +101,10 @@ class HttpTarget:
 
         self.place = masked(parameters.url)
         self._timeout = parameters.timeout
-        try:
-            self._url = resolved(parameters.url, "url")
-            headers = {name: resolved(value, f"headers: {name}") for name, value in parameters.headers.items()}
-            if parameters.token is not None:
-                headers["Authorization"] = f"Bearer {resolved(parameters.token, 'token')}"
-        except UnresolvedReferenceError as error:
-            raise RefusedError(str(error)) from None
+        self._url = resolved(parameters.url, "url")
+        headers = {name: resolved(value, f"headers: {name}") for name, value in parameters.headers.items()}
+        if parameters.token is not None:
+            headers["Authorization"] = f"Bearer {resolved(parameters.token, 'token')}"
         if wrong := next((name for name, value in headers.items() if re.search(r"[\r\n\0]", value)), None):
             message = f"header {wrong}: the value of its reference has a line break, which no header can have"
             raise RefusedError(message)

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from streams_orchestration.operators.clients.http_client import HttpAwayError, HttpParameters, HttpTarget, check_token
+from streams_orchestration.operators.clients.http_client import HttpAwayError, HttpParameters, HttpTarget
 from streams_orchestration.operators.errors.errors import OutsideError, RefusedError
-from streams_orchestration.operators.references import UnresolvedReferenceError, resolved
+from streams_orchestration.operators.references import Secret, resolved
 
 SchemaKind = Literal["avro", "protobuf"]
 _MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
@@ -25,14 +25,7 @@ class RegistryParameters(HttpParameters):
     """The parameters under `registry`: the address and credentials of a schema registry."""
 
     user: str | None = Field(default=None, description="User of the registry; requires password.")
-    password: str | None = Field(
-        default=None, repr=False, description="Password of the user, as ${env:NAME} or ${file:PATH}."
-    )
-
-    @field_validator("password")
-    @classmethod
-    def _check_password(cls, password: str | None) -> str | None:
-        return check_token(password)
+    password: Secret = Field(default=None, description="Password of the user, as ${env:NAME} or ${file:PATH}.")
 
     @model_validator(mode="after")
     def _go_together(self) -> RegistryParameters:
@@ -73,11 +66,8 @@ class Registry:
         self.place = parameters.url
         self._login: dict[str, str] = {}
         if parameters.user is not None and parameters.password is not None:
-            try:
-                user = resolved(parameters.user, "registry: user")
-                login = f"{user}:{resolved(parameters.password, 'registry: password')}"
-            except UnresolvedReferenceError as error:
-                raise RefusedError(str(error)) from None
+            user = resolved(parameters.user, "registry: user")
+            login = f"{user}:{resolved(parameters.password, 'registry: password')}"
             self._login = {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
         self._target = HttpTarget(parameters)
 

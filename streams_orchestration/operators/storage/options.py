@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.operators.references import (
-    UnresolvedReferenceError,
-    exposed_secret,
-    is_reference,
-    resolved,
-    without,
-)
+from streams_orchestration.operators.references import Secret, UnresolvedReferenceError, resolved, without
 
 _GOES_WITH: dict[str, frozenset[str]] = {
     "s3": frozenset(("endpoint", "region", "accessKey", "secretKey", "sessionToken", "roleArn", "anonymous")),
@@ -32,28 +26,18 @@ class StorageOptions(BaseModel):
         default=None, description="Address http://host:port of a server other than the cloud's."
     )
     region: str | None = Field(default=None, description="s3: region.")
-    access_key: str | None = Field(
-        default=None, alias="accessKey", repr=False, description="s3: access key, as a reference."
-    )
-    secret_key: str | None = Field(
-        default=None, alias="secretKey", repr=False, description="s3: secret key, as a reference."
-    )
-    session_token: str | None = Field(
-        default=None, alias="sessionToken", repr=False, description="s3: session token, as a reference."
-    )
+    access_key: Secret = Field(default=None, alias="accessKey", description="s3: access key, as a reference.")
+    secret_key: Secret = Field(default=None, alias="secretKey", description="s3: secret key, as a reference.")
+    session_token: Secret = Field(default=None, alias="sessionToken", description="s3: session token, as a reference.")
     role_arn: str | None = Field(default=None, alias="roleArn", description="s3: role to assume.")
     anonymous: bool | None = Field(default=None, description="s3, gs: send no credentials.")
     project: str | None = Field(default=None, description="gs: project.")
-    account_key: str | None = Field(
-        default=None, alias="accountKey", repr=False, description="abfs: account key, as a reference."
-    )
-    sas_token: str | None = Field(
-        default=None, alias="sasToken", repr=False, description="abfs: SAS token, as a reference."
-    )
+    account_key: Secret = Field(default=None, alias="accountKey", description="abfs: account key, as a reference.")
+    sas_token: Secret = Field(default=None, alias="sasToken", description="abfs: SAS token, as a reference.")
     tenant_id: str | None = Field(default=None, alias="tenantId", description="abfs: tenant.")
     client_id: str | None = Field(default=None, alias="clientId", description="abfs: client id.")
-    client_secret: str | None = Field(
-        default=None, alias="clientSecret", repr=False, description="abfs: client secret, as a reference."
+    client_secret: Secret = Field(
+        default=None, alias="clientSecret", description="abfs: client secret, as a reference."
     )
     user: str | None = Field(default=None, description="hdfs: user.")
 
@@ -64,14 +48,6 @@ class StorageOptions(BaseModel):
             message = "endpoint: it contains a user or password; name them in accessKey and secretKey, as ${env:NAME}"
             raise ValueError(message)
         return endpoint
-
-    @model_validator(mode="after")
-    def _secrets_are_references(self) -> StorageOptions:
-        there = self.model_dump(by_alias=True, exclude_none=True)
-        for name in SECRETS:
-            if name in there and not is_reference(there[name]):
-                raise exposed_secret(name)
-        return self
 
     def check(self, scheme: str) -> None:
         """Raise ValueError if an option is not known for a scheme."""

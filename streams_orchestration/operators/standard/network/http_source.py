@@ -7,9 +7,8 @@ import ssl
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from streams_orchestration.operators.clients.http_client import check_token
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
@@ -17,7 +16,7 @@ from streams_orchestration.operators.journal.listening import Listening, shown_p
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.messages.decoders import decoded_schema
-from streams_orchestration.operators.references import UnresolvedReferenceError, resolved
+from streams_orchestration.operators.references import Secret, resolved
 from streams_orchestration.operators.serving.bodies import BodyError, messages_of
 from streams_orchestration.operators.serving.endpoint import Endpoint, application
 from streams_orchestration.operators.serving.listener import Listener, Places, listen
@@ -35,8 +34,8 @@ class HttpSourceParameters(JournalParameters):
     address: str = Field(default="127.0.0.1", min_length=1, description="Address to listen at.")
     port: int = Field(ge=0, le=65535, description="Port to listen at. 0: any free port, which the host's log names.")
     path: str = Field(default="/", pattern=r"^/[^{}?#\s]*$", description="Path that requests are posted to.")
-    token: str | None = Field(
-        default=None, repr=False, description="Bearer token that requests must have, as ${env:NAME} or ${file:PATH}."
+    token: Secret = Field(
+        default=None, description="Bearer token that requests must have, as ${env:NAME} or ${file:PATH}."
     )
     certificate: str | None = Field(default=None, description="File with the certificate for https.")
     private_key: str | None = Field(
@@ -54,11 +53,6 @@ class HttpSourceParameters(JournalParameters):
         ge=1,
         description=("Largest number of open connections from one address."),
     )
-
-    @field_validator("token")
-    @classmethod
-    def _check_token(cls, token: str | None) -> str | None:
-        return check_token(token)
 
     @model_validator(mode="after")
     def _go_together(self) -> HttpSourceParameters:
@@ -141,10 +135,7 @@ class HttpSource(JournalSource):
         from streams_orchestration.operators.serving.http_server import HttpServer
 
         settings: HttpSourceParameters = self.parameters
-        try:
-            token = None if settings.token is None else resolved(settings.token, "token")
-        except UnresolvedReferenceError as error:
-            raise RefusedError(str(error)) from None
+        token = None if settings.token is None else resolved(settings.token, "token")
         endpoint = Endpoint(intake, token, settings.max_body_bytes, self._messages, shown_peer)
         server = HttpServer(
             application(settings.path, endpoint.answer),

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from streams_orchestration.operators.brokers.address import (
     CLOSE_SECONDS,
@@ -17,12 +17,12 @@ from streams_orchestration.operators.brokers.address import (
     tls_error,
 )
 from streams_orchestration.operators.brokers.position import BrokerPosition
-from streams_orchestration.operators.clients.http_client import check_token
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.errors.external_errors import status_passes
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalSource
+from streams_orchestration.operators.references import Secret
 
 MAX_FETCHED_MESSAGES = 500
 MOST_UNACKNOWLEDGED = 1000
@@ -44,17 +44,10 @@ class NatsSourceParameters(BrokerParameters):
         pattern=r"^[^\s.*>]+$",
         description="Durable consumer, created if it is missing. Default: one for this operator.",
     )
-    token: str | None = Field(
-        default=None, repr=False, description="Token of the user, as ${env:NAME} or ${file:PATH}."
-    )
+    token: Secret = Field(default=None, description="Token of the user, as ${env:NAME} or ${file:PATH}.")
     start_at: Literal["earliest", "latest"] = Field(
         default="earliest", alias="startAt", description="Position at which a new consumer begins."
     )
-
-    @field_validator("token")
-    @classmethod
-    def _check_token(cls, token: str | None) -> str | None:
-        return check_token(token)
 
 
 class NATSSource(JournalSource):
