@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from streams_orchestration.operators.contract.context import OperatorContext
 from streams_orchestration.operators.contract.operator import SourceOperator
 from streams_orchestration.operators.databases.values import attribute_values
-from streams_orchestration.operators.errors.errors import LOGGED, DataError
-from streams_orchestration.operators.formats.bad_tuples import check_bad_port
+from streams_orchestration.operators.formats.bad_tuples import BadTuples, OnBadTuple, check_bad_port
 from streams_orchestration.operators.formats.checks import NULL
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.tuples.arrow_types import nulls_in, type_name
@@ -18,7 +17,6 @@ from streams_orchestration.operators.tuples.batch import TupleBatch
 
 MALFORMED: dict[str, str] = dict.fromkeys(("table", "place", "column", "reason", "text"), "string")
 """The attributes that describe a row that does not fit, with their types."""
-OnBadTuple = Literal["fail", "drop", "stream"]
 
 
 def check_outputs(context: OperatorContext, on_bad_tuple: OnBadTuple) -> None:
@@ -51,8 +49,7 @@ class RowTuples:
         self._source = source
         self._schema = schema
         self._columns = dict(columns)
-        self._on_bad_tuple = on_bad_tuple
-        self._bad = 0
+        self._bad_tuples = BadTuples(source, on_bad_tuple, "rows")
 
     def submit(
         self,
@@ -97,24 +94,8 @@ class RowTuples:
         place: Callable[[int], str],
         bad: Mapping[int, tuple[str, str]],
     ) -> None:
-        """Log the first `LOGGED` rows that do not fit, and count all as dropped or submit them to port 1.
-
-        `bad` gives column and reason.
-        """
-        context = self._source.context
-        for row, (wrong, reason) in bad.items():
-            message = f"{table}, {place(row)}, column {wrong}: {reason}"
-            if self._on_bad_tuple == "fail":
-                message += "; onBadTuple: drop leaves such rows out"
-                raise DataError(message)
-            if self._bad < LOGGED:
-                context.logger.warning("%s", message)
-            self._bad += 1
-        if self._on_bad_tuple == "drop":
-            context.metrics.dropped.add(len(bad))
-            return
-        second = context.outputs[1]
-        assert second is not None
+        """Handle the rows that do not fit, each with column and reason, by `on_bad_tuple`."""
+        faults = [f"{table}, {place(row)}, column {wrong}: {reason}" for row, (wrong, reason) in bad.items()]
         texts = [json.dumps(dict(zip(self._columns.values(), rows[row], strict=False)), default=str) for row in bad]
         values = {
             "table": [table] * len(bad),
@@ -123,4 +104,4 @@ class RowTuples:
             "reason": [reason for _, reason in bad.values()],
             "text": texts,
         }
-        self._source.submit(TupleBatch.from_columns(values, second), 1)
+        self._bad_tuples.set_aside(faults, values)

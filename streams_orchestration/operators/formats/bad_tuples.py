@@ -2,14 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from streams_orchestration.operators.contract.context import OperatorContext
+from streams_orchestration.operators.contract.operator import SourceOperator
+from streams_orchestration.operators.errors.errors import LOGGED, DataError
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.batch import TupleBatch
+
+OnBadTuple = Literal["fail", "drop", "stream"]
 
 
-def check_bad_port(context: OperatorContext, on_bad_tuple: str, columns: Mapping[str, str], what: str) -> None:
+class BadTuples:
+    """Handles, by `onBadTuple`, the messages or rows of a source that cannot become tuples."""
+
+    def __init__(self, source: SourceOperator, on_bad_tuple: OnBadTuple, what: str) -> None:
+        self._source, self._on_bad_tuple, self._what = source, on_bad_tuple, what
+        self._count = 0
+
+    def set_aside(self, faults: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> None:
+        """Log the first `LOGGED` faults, count all, and drop their messages or rows, or submit them to port 1.
+
+        Args:
+            faults: the place of each message or row, and the reason.
+            columns: the attributes that describe the messages or rows.
+
+        Raises:
+            DataError: `onBadTuple` is `fail`.
+        """
+        context = self._source.context
+        if self._on_bad_tuple == "fail":
+            message = f"{faults[0]}; with onBadTuple: drop or stream the application continues"
+            raise DataError(message)
+        for fault in faults[: max(LOGGED - self._count, 0)]:
+            context.logger.warning("%s", fault)
+        self._count += len(faults)
+        if self._on_bad_tuple == "drop":
+            context.metrics.dropped.add(len(faults))
+            return
+        about = f"{self._what} that could not become tuples, sent to the second output port"
+        context.metrics.counter("bad", about).add(len(faults))
+        self._source.submit(TupleBatch.from_columns(dict(columns), context.output_schema(1)), 1)
+
+
+def check_bad_port(context: OperatorContext, on_bad_tuple: OnBadTuple, columns: Mapping[str, str], what: str) -> None:
     """Check that there is a second output port exactly if `onBadTuple` is `stream`, and its attributes.
 
     Args:

@@ -11,9 +11,9 @@ from pydantic import Field, model_validator
 from streams_orchestration import world
 from streams_orchestration.operators.clients.backoff import Backoff
 from streams_orchestration.operators.contract.operator import Offset, OperatorContext, ProducedTo, SourceOperator
-from streams_orchestration.operators.errors.errors import LOGGED, DataError, check_attributes
+from streams_orchestration.operators.errors.errors import DataError, check_attributes
 from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
-from streams_orchestration.operators.formats.bad_tuples import check_bad_port
+from streams_orchestration.operators.formats.bad_tuples import BadTuples, OnBadTuple, check_bad_port
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles
 from streams_orchestration.operators.journal.intake import Intake
@@ -56,7 +56,7 @@ class JournalParameters(CsvParameters):
         ge=LEAST_LIMIT,
         description="Largest number of unread bytes in the journal.",
     )
-    on_bad_tuple: Literal["fail", "drop", "stream"] = Field(
+    on_bad_tuple: OnBadTuple = Field(
         default="fail",
         alias="onBadTuple",
         description="Policy for a message that cannot be decoded. stream: send it to the second output port.",
@@ -177,7 +177,7 @@ class JournalSource(SourceOperator):
         self.schema, self.decoded = schema, decoded_schema(schema, self.parameters.metadata)
         self.backoff = Backoff(self.context)
         self.reader = JournalReader(self.directory_of(self.context))
-        self.bad = 0
+        self.bad_tuples = BadTuples(self, self.parameters.on_bad_tuple, "messages")
         self.read: list[JournalMessage] = []
         """The messages of the last call of `produce`."""
 
@@ -313,32 +313,19 @@ class JournalSource(SourceOperator):
         return pa.array([message.origin for message in messages], type)
 
     def _set_aside(self, messages: Sequence[JournalMessage], bad: Sequence[Bad]) -> None:
-        """Log the first `LOGGED` bad messages, count all, and by `onBadTuple` drop them or send them to port 1."""
+        """Handle bad messages by `onBadTuple`."""
         rows = [(messages[each.position], each.reason) for each in bad]
-        places = [f"message {message.number} of the journal, from {message.origin}" for message, _ in rows]
-        if self.parameters.on_bad_tuple == "fail":
-            message = (
-                f"{places[0]}: it cannot become a tuple: {rows[0][1]}; with onBadTuple: drop or stream the "
-                "application continues"
-            )
-            raise DataError(message)
-        for place, (_, reason) in list(zip(places, rows, strict=True))[: max(LOGGED - self.bad, 0)]:
-            self.context.logger.warning("%s: it cannot become a tuple: %s", place, reason)
-        self.bad += len(rows)
-        if self.parameters.on_bad_tuple == "drop":
-            self.context.metrics.dropped.add(len(rows))
-            return
-        about = "messages that could not become tuples, sent to the second output port"
-        self.context.metrics.counter("bad", about).add(len(rows))
+        faults = [
+            f"message {message.number} of the journal, from {message.origin}: it cannot become a tuple: {reason}"
+            for message, reason in rows
+        ]
         columns = {
             "number": [message.number for message, _ in rows],
             self.origin: [message.origin for message, _ in rows],
             "reason": [reason for _, reason in rows],
             "message": [message.value.decode(errors="replace") for message, _ in rows],
         }
-        schema = self.context.outputs[1]
-        assert schema is not None
-        self.submit(TupleBatch.from_columns(columns, schema), 1)
+        self.bad_tuples.set_aside(faults, columns)
 
 
 def former_journal(context: OperatorContext, journal: str) -> Path | None:

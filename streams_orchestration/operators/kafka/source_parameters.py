@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Literal
 
 from pydantic import Field, model_validator
-
 from streams_orchestration.expressions.functions.patterns import PATTERN_ERRORS, fault_of
+
+from streams_orchestration.operators.formats.bad_tuples import OnBadTuple
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.kafka.client import KafkaParameters
 from streams_orchestration.operators.messages.registered import TopicFormat, check_registry
@@ -45,7 +46,7 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
     until: Literal["latest"] | None = Field(
         default=None, description="latest: end the run after the messages that exist when it begins."
     )
-    on_bad_tuple: Literal["fail", "drop", "stream"] = Field(
+    on_bad_tuple: OnBadTuple = Field(
         default="fail",
         alias="onBadTuple",
         description="Policy for a message that cannot be decoded. stream: send it to the second output port.",

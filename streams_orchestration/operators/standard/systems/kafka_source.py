@@ -13,9 +13,9 @@ from streams_orchestration.operators.background.read_ahead import ReadAhead
 from streams_orchestration.operators.clients.backoff import Backoff
 from streams_orchestration.operators.contract.offset import offset_without
 from streams_orchestration.operators.contract.operator import Offset, OperatorContext, ProducedTo, SourceOperator
-from streams_orchestration.operators.errors.errors import LOGGED, DataError, check_attributes
+from streams_orchestration.operators.errors.errors import check_attributes
 from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
-from streams_orchestration.operators.formats.bad_tuples import check_bad_port
+from streams_orchestration.operators.formats.bad_tuples import BadTuples, check_bad_port
 from streams_orchestration.operators.kafka.client import KafkaRefusedError
 from streams_orchestration.operators.kafka.metadata import check_metadata, metadata_column, metadata_faults
 from streams_orchestration.operators.kafka.offsets import Partition, Positions, divided, mine
@@ -100,7 +100,7 @@ class KafkaSource(SourceOperator):
         self.registered: RegisteredDecoder | None = None
         self.checked = NEVER
         """The monotonic time of the last check for new partitions."""
-        self.bad = 0
+        self.bad_tuples = BadTuples(self, self.parameters.on_bad_tuple, "messages")
         self.ahead: tuple[Offset, ReadAhead[ReadResult]] | None = None
         """The offset at which the background read of the next messages began, and the reader; None without one."""
         self.ended: frozenset[Partition] = frozenset()
@@ -354,21 +354,12 @@ class KafkaSource(SourceOperator):
         return self.registered.decode(values)
 
     def _set_aside(self, rows: Sequence[tuple[Any, str]]) -> None:
-        """By `onBadTuple`, raise DataError for bad messages, drop and count them, or send them to the second port."""
-        first, reason = rows[0]
-        if self.parameters.on_bad_tuple == "fail":
-            place = f"{shown((first.topic(), first.partition()))}, offset {first.offset()}"
-            message = f"{place}: the message cannot become a tuple: {reason}; see onBadTuple: drop or stream"
-            raise DataError(message)
-        for message, why in rows[: max(LOGGED - self.bad, 0)]:
-            place = f"{shown((message.topic(), message.partition()))}, offset {message.offset()}"
-            self.context.logger.warning("%s: the message cannot become a tuple: %s", place, why)
-        self.bad += len(rows)
-        if self.parameters.on_bad_tuple == "drop":
-            self.context.metrics.dropped.add(len(rows))
-            return
-        about = "messages that could not become tuples, sent to the second output port"
-        self.context.metrics.counter("bad", about).add(len(rows))
+        """Handle bad messages by `onBadTuple`."""
+        faults = [
+            f"{shown((message.topic(), message.partition()))}, offset {message.offset()}: the message cannot become a "
+            f"tuple: {why}"
+            for message, why in rows
+        ]
         columns = {
             "topic": [message.topic() for message, _ in rows],
             "partition": np.array([message.partition() for message, _ in rows], np.int32),
@@ -376,9 +367,7 @@ class KafkaSource(SourceOperator):
             "reason": [why for _, why in rows],
             "message": [(message.value() or b"").decode(errors="replace") for message, _ in rows],
         }
-        schema = self.context.outputs[1]
-        assert schema is not None
-        self.submit(TupleBatch.from_columns(columns, schema), 1)
+        self.bad_tuples.set_aside(faults, columns)
 
     def _close(self) -> None:
         self.checked = NEVER

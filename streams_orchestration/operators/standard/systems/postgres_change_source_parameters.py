@@ -8,8 +8,9 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.operators.contract.operator import OperatorContext, Parameters
-from streams_orchestration.operators.databases.row_tuples import OnBadTuple, check_outputs
+from streams_orchestration.operators.databases.row_tuples import check_outputs
 from streams_orchestration.operators.errors.errors import check_attributes
+from streams_orchestration.operators.formats.bad_tuples import OnBadTuple
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.tuples.arrow_types import type_name
 

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from streams_orchestration.operators.contract.operator import OperatorContext, Parameters
 from streams_orchestration.operators.databases.row_tuples import check_outputs
 from streams_orchestration.operators.errors.errors import check_attributes
+from streams_orchestration.operators.formats.bad_tuples import OnBadTuple
 
 
 class SqlSourceParameters(Parameters):
@@ -47,7 +48,7 @@ class SqlSourceParameters(Parameters):
             "data."
         ),
     )
-    on_bad_tuple: Literal["fail", "drop", "stream"] = Field(
+    on_bad_tuple: OnBadTuple = Field(
         default="fail",
         alias="onBadTuple",
         description="Policy for a row that does not fit. stream: send it to the second output port.",

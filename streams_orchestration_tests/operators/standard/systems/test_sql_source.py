@@ -194,7 +194,7 @@ WRONG = [
     ("idd INT, k VARCHAR(9)", (), {}, "table events has no column id; the nearest is idd"),
     ("id DOUBLE PRECISION, k VARCHAR(9)", (1.5, "a"), {}, "table events, column id: its values are float"),
     ("id INT, k VARCHAR(9)", (None, "a"), {}, "table events, column id: a row has NULL there, so it would never"),
-    ("id INT, k INT", (7, 5), {}, "table events, id 7, column k: 5 is not a valid string; onBadTuple: drop"),
+    ("id INT, k INT", (7, 5), {}, "table events, id 7, column k: 5 is not a valid string; with onBadTuple: drop"),
     ("id BIGINT, k VARCHAR(9)", (1 << 40, "a"), {"schema": "id int"}, "table events, id .*, .*is not a valid int"),
     ("id INT, k VARCHAR(9)", (1, "a"), {"table": "nothing"}, "table nothing .*nothing.*; check the table's columns"),
     ("id INT, k VARCHAR(9)", (1, "a"), {"query": "SELECT nonsense FROM events"}, "the query .*nonsense.*; check the"),
@@ -223,6 +223,7 @@ def test_rows_that_do_not_fit_are_dropped_or_sent_elsewhere(target: Target):
     assert (dropping.rows(), dropping.metrics["dropped"]) == ([], 3)
     sending = source(target, **schema, onBadTuple="stream")
     drained(sending)
+    assert sending.metrics["bad"] == 3
     assert sending.rows(1)[1] == ("table events", "id 2", "k", "'x' is not a valid int", '{"id": 2, "k": "x"}')
 
 
@@ -232,7 +233,7 @@ def test_a_row_without_a_required_value_does_not_fit(target: Target):
     dropping = source(target, **schema, onBadTuple="drop")
     drained(dropping)
     assert (dropping.rows(), dropping.metrics["dropped"]) == ([(1, "a")], 1)
-    with pytest.raises(DataError, match="id 2, column k: it is null, but the attribute is NOT NULL; onBadTuple: drop"):
+    with pytest.raises(DataError, match="id 2, column k: it is null, but the attribute is NOT NULL; with"):
         drained(source(target, **schema))
 
 
