@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters
@@ -64,12 +64,9 @@ class StaticTable(Parameters):
         default_factory=dict, description="Options of Spark's reader, such as `sep` for csv."
     )
 
-    @model_validator(mode="after")
-    def _has_columns(self) -> Self:
+    def _faults(self) -> Iterator[str]:
         if self.format in ("csv", "json") and not self.attributes:
-            message = f"{self.file}: {self.format} needs a schema: the columns with their types"
-            raise ValueError(message)
-        return self
+            yield f"{self.file}: {self.format} needs a schema: the columns with their types"
 
 
 class FrameParameters(Parameters):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -24,3 +25,13 @@ class Parameters(BaseModel):
     def _with_evaluables(cls, data: Any) -> Any:
         own = cls.__module__.partition(".")[0] == __name__.partition(".")[0]
         return with_constants(data, cls.model_fields) if own else with_evaluables(data, cls.model_fields)
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        for fault in self._faults():
+            raise ValueError(fault)
+        return self
+
+    def _faults(self) -> Iterator[str]:
+        """Yield the faults of parameters that do not go together. The first one is reported."""
+        yield from ()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import Parameters
 
@@ -36,44 +36,32 @@ class CsvParameters(Parameters):
         description="CSV texts that mean null when they are not quoted. The first one is written.",
     )
 
-    @model_validator(mode="after")
-    def _check_dialect(self) -> CsvParameters:
+    def _faults(self) -> Iterator[str]:
         if self.separator in _NO_SEPARATORS or len(self.separator.encode()) > 1:
-            message = (
+            yield (
                 f"separator: {self.separator!r} cannot separate values; use a single ASCII character that is not a "
                 "quote"
             )
-            raise ValueError(message)
         if wrong := next((text for text in self.null_texts if set(text) & {*'"\r\n', self.separator}), None):
-            message = f"nullTexts: {wrong!r} has a quote, a separator or a line break"
-            raise ValueError(message)
+            yield f"nullTexts: {wrong!r} has a quote, a separator or a line break"
         if not self.null_texts:
-            message = "nullTexts: list at least one text that means null, as in nullTexts: ['']"
-            raise ValueError(message)
+            yield "nullTexts: list at least one text that means null, as in nullTexts: ['']"
         form = getattr(self, "format", "csv")  # splCsv is the CSV of SPL
         if self.separator != "," and form not in ("csv", "splCsv"):
-            message = "separator is for format csv only; leave it out"
-            raise ValueError(message)
+            yield "separator is for format csv only; leave it out"
         if self.null_texts != NULL_TEXTS and form != "csv":
-            message = "nullTexts is for format csv only; leave it out"
-            raise ValueError(message)
-        return self
+            yield "nullTexts is for format csv only; leave it out"
 
-    def check_formats(self, suits: Mapping[str, Sequence[str]]) -> None:
-        """Check that no parameter is given which another format needs.
+    def _faults_of_formats(self, suits: Mapping[str, Sequence[str]]) -> Iterator[str]:
+        """Yield a fault for each given parameter that the format does not have.
 
-        Args:
-            suits: maps a parameter, as a spec names it, to the formats that have it.
-
-        Raises:
-            ValueError: the format does not have a parameter that is given.
+        `suits` maps parameters, as a spec names them, to the formats that have them.
         """
         own = getattr(self, "format", "csv")
         given = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
         for name, formats in suits.items():
             if name in given and own not in formats:
-                message = f"{name} is for format {' or '.join(formats)}, not for {own}; leave it out"
-                raise ValueError(message)
+                yield f"{name} is for format {' or '.join(formats)}, not for {own}; leave it out"
 
     def dialect(self) -> CsvDialect:
         """Return the dialect that the parameters describe."""

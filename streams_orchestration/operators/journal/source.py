@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration import world
 from streams_orchestration.operators.clients.backoff import Backoff
@@ -65,12 +65,10 @@ class JournalParameters(CsvParameters):
         default="fail", alias="onLostData", description="Policy for messages that were deleted before they were read."
     )
 
-    @model_validator(mode="after")
-    def _check_limit(self) -> JournalParameters:
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
         if 8 * self.max_message_bytes > self.journal_limit:
-            message = "journalLimit is less than eight messages of maxMessageBytes; raise it, or lower maxMessageBytes"
-            raise ValueError(message)
-        return self
+            yield "journalLimit is less than eight messages of maxMessageBytes; raise it, or lower maxMessageBytes"
 
 
 class JournalSource(SourceOperator):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal
 
-from pydantic import Field, model_validator
-from streams_orchestration.expressions.functions.patterns import PATTERN_ERRORS, fault_of
+from pydantic import Field
 
+from streams_orchestration.expressions.functions.patterns import PATTERN_ERRORS, fault_of
 from streams_orchestration.operators.formats.bad_tuples import OnBadTuple
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.kafka.client import KafkaParameters
@@ -59,25 +60,21 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
     )
     discovery: float = Field(default=30.0, gt=0, description="Seconds between two checks for new partitions.")
 
-    @model_validator(mode="after")
-    def _go_together(self) -> KafkaSourceParameters:
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
         if (self.topic is None) == (self.pattern is None) or self.topic == []:
-            message = "give either topic or pattern"
-            raise ValueError(message)
+            yield "give either topic or pattern"
         if self.pattern is not None:
             try:
                 re.compile(self.pattern)
             except PATTERN_ERRORS as error:
-                message = f"pattern: {self.pattern:.200} is not a regular expression: {fault_of(error)}"
-                raise ValueError(message) from None
+                yield f"pattern: {self.pattern:.200} is not a regular expression: {fault_of(error)}"
         check_registry(self.format, self.registry)
         if self.start_at not in ("earliest", "latest"):
             self.start_time()
         for attribute, kind in self.metadata.items():
             if kind not in METADATA and not (kind.startswith(HEADER) and kind != HEADER):
-                message = f"metadata: {attribute}: {kind} is not one of {', '.join(METADATA)} and header.NAME"
-                raise ValueError(message)
-        return self
+                yield f"metadata: {attribute}: {kind} is not one of {', '.join(METADATA)} and header.NAME"
 
     @property
     def topics(self) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract.operator import OperatorContext, Parameters, PendingFile
@@ -52,12 +52,9 @@ class LakeSinkParameters(Parameters):
 
     on_undeliverable: OnUndeliverable = "fail"
 
-    @model_validator(mode="after")
-    def _each_once(self) -> LakeSinkParameters:
+    def _faults(self) -> Iterator[str]:
         if len(set(self.partition_by)) < len(self.partition_by):
-            message = f"partitionBy: a column is named twice: {', '.join(self.partition_by)}"
-            raise ValueError(message)
-        return self
+            yield f"partitionBy: a column is named twice: {', '.join(self.partition_by)}"
 
 
 class LakeSink(EpochSink):

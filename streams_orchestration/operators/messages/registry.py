@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.clients.http_client import HttpAwayError, HttpParameters, HttpTarget
 from streams_orchestration.operators.errors.errors import OutsideError, RefusedError
@@ -27,12 +27,9 @@ class RegistryParameters(HttpParameters):
     user: str | None = Field(default=None, description="User of the registry; requires password.")
     password: Secret = Field(default=None, description="Password of the user, as ${env:NAME} or ${file:PATH}.")
 
-    @model_validator(mode="after")
-    def _go_together(self) -> RegistryParameters:
+    def _faults(self) -> Iterator[str]:
         if (self.user is None) != (self.password is None) or (self.user is not None and self.token is not None):
-            message = "give either user and password, or token alone"
-            raise ValueError(message)
-        return self
+            yield "give either user and password, or token alone"
 
 
 class RegistryAwayError(OutsideError):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 from urllib.parse import quote, urlencode, urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.errors.errors import DataError, TupleError
@@ -136,17 +136,13 @@ class HTTPRequestParameters(TypedPortParameters):
     )
     user_agent: str | None = Field(default=None, alias="userAgent", description="The header User-Agent.")
 
-    @model_validator(mode="after")
-    def _go_together(self) -> HTTPRequestParameters:
+    def _faults(self) -> Iterator[str]:
         for one, other in (("url", "fixed_url"), ("method", "fixed_method")):
             if (getattr(self, one) is None) == (getattr(self, other) is None):
                 fields = type(self).model_fields
-                message = f"one of {fields[one].alias} and {fields[other].alias} is expected"
-                raise ValueError(message)
+                yield f"one of {fields[one].alias} and {fields[other].alias} is expected"
         if self.output_data_line is not None and (self.output_body is not None or self.output_body_raw is not None):
-            message = "outputDataLine and outputBody or outputBodyRaw exclude each other; leave one out"
-            raise ValueError(message)
-        return self
+            yield "outputDataLine and outputBody or outputBodyRaw exclude each other; leave one out"
 
     @property
     def timeout(self) -> float | None:

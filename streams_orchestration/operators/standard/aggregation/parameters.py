@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.operators.event_time.clause import (
@@ -100,31 +100,25 @@ class AggregateParameters(ExpressionParameters):
         ),
     )
 
-    @model_validator(mode="after")
-    def _go_together(self) -> AggregateParameters:
+    def _faults(self) -> Iterator[str]:
         window = aggregate_window(self.window)
         if window.partitioned != bool(self.partition_by):
-            message = "partitionBy and a window that is 'partitioned' require each other; give both or neither"
-            raise ValueError(message)
+            yield "partitionBy and a window that is 'partitioned' require each other; give both or neither"
         if not isinstance(window, Window):
-            self._suit_event_time()
-            return self
+            yield from self._faults_of_event_time()
+            return
         check_clock(self.by, self.time_attribute, [window])
         if self.refinement != "accumulating":
-            message = (
+            yield (
                 f"refinement: {self.refinement} is for windows of event time, which fire more than once; leave it out"
             )
-            raise ValueError(message)
         if self.at_end == "drop" and self.aggregate_incomplete_windows and window.tumbling:
-            message = "aggregateIncompleteWindows: true submits windows at the end, but atEnd: drop drops them"
-            raise ValueError(message)
+            yield "aggregateIncompleteWindows: true submits windows at the end, but atEnd: drop drops them"
         if self.aggregate_evicted_partitions and not (window.tumbling and window.partitions):
-            message = (
+            yield (
                 "aggregateEvictedPartitions is for tumbling windows whose partitions are evicted, as in 'tumbling, "
                 "count(10), partitioned, partitionCount(1000)'"
             )
-            raise ValueError(message)
-        return self
 
     def keyed(self, columns: KeyColumns) -> AggregateParameters:
         """Add columns for key expressions of groups and partitions; return the parameters with names in their place.
@@ -193,14 +187,12 @@ class AggregateParameters(ExpressionParameters):
         """True if sliding windows are submitted only once they have been full."""
         return self.aggregate_incomplete_windows is False
 
-    def _suit_event_time(self) -> None:
-        """Check the other parameters if the window is one of event time."""
+    def _faults_of_event_time(self) -> Iterator[str]:
         if self.time_attribute is not None:
-            message = (
+            yield (
                 "timeAttribute cannot be combined with a window of event time; the annotation eventTime names the "
                 "attribute"
             )
-            raise ValueError(message)
         for name, given in (
             ("by: clock", self.by == "clock"),
             ("aggregateIncompleteWindows", self.aggregate_incomplete_windows),
@@ -208,7 +200,6 @@ class AggregateParameters(ExpressionParameters):
             ("atEnd: drop", self.at_end == "drop"),
         ):
             if given:
-                message = (
+                yield (
                     f"{name} cannot be combined with a window of event time, whose panes all fire at the stream's end"
                 )
-                raise ValueError(message)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.naming import is_call
@@ -52,15 +52,12 @@ class FormatParameters(CsvParameters, ExpressionParameters):
         ),
     )
 
-    @model_validator(mode="after")
-    def _fits(self) -> FormatParameters:
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
         if not self.quote_strings and self.format != "csv":
-            message = "quoteStrings is for format csv only; leave it out"
-            raise ValueError(message)
+            yield "quoteStrings is for format csv only; leave it out"
         if self.types and self.format != "bin":
-            message = f"types is for format bin, not for {self.format}; leave it out"
-            raise ValueError(message)
-        return self
+            yield f"types is for format bin, not for {self.format}; leave it out"
 
     def written(self, schema: pa.Schema) -> list[str]:
         """Return the attributes that a row contains. Raise UnknownAttributeError if a suppressed one does not exist."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
 from streams_orchestration.operators.errors.errors import DataError, TupleError, behind
@@ -64,20 +64,16 @@ class ParseParameters(RowReadingParameters):
         ),
     )
 
-    @model_validator(mode="after")
-    def _fits(self) -> ParseParameters:
-        message = ""
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
         if not self.quote_strings and self.format != "csv":
-            message = "quoteStrings is for format csv only; leave it out"
+            yield "quoteStrings is for format csv only; leave it out"
         elif self.has_header_line is not None and self.format != "splCsv":
-            message = f"hasHeaderLine is for format splCsv, not for {self.format}; leave it out"
+            yield f"hasHeaderLine is for format splCsv, not for {self.format}; leave it out"
         elif self.format == "block" and self.block_size is None:
-            message = "format block needs blockSize"
+            yield "format block needs blockSize"
         elif "FileName()" in self.output.values():
-            message = "output: FileName() is for FileSource; Parse reads no file"
-        if message:
-            raise ValueError(message)
-        return self
+            yield "output: FileName() is for FileSource; Parse reads no file"
 
     @property
     def by_lines_of_streams(self) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, WrapValidator, model_validator
+from pydantic import Field, WrapValidator
 
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.expressions.constant_attributes import constants
@@ -83,14 +84,12 @@ class RowReadingParameters(CsvParameters):
         description="Maps attributes that are not in the rows to FileName() or TupleNumber(), or expressions of SPL.",
     )
 
-    @model_validator(mode="after")
-    def _suit_the_format(self) -> RowReadingParameters:
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
         own = getattr(self, "format", "csv")
-        self.check_formats(_SUIT)
+        yield from self._faults_of_formats(_SUIT)
         if type(self.has_header_line) is int and (own != "splCsv" or self.has_header_line < 0):
-            message = "hasHeaderLine is true or false; with format splCsv it may be a number of lines"
-            raise ValueError(message)
-        return self
+            yield "hasHeaderLine is true or false; with format splCsv it may be a number of lines"
 
     @property
     def header_lines(self) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.expressions.spl.text import ExpressionText
@@ -130,50 +131,41 @@ class FileSinkParameters(CsvParameters):
         description="read_uncommitted: a part is visible with its batch, and a reset removes it.",
     )
 
-    @model_validator(mode="after")
-    def _go_together(self) -> FileSinkParameters:
-        self._check_names()
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
+        yield from self._faults_of_names()
         check_among_results("file", self.file)
         if is_address(self.file) and self.visibility == "read_uncommitted":
-            message = (
+            yield (
                 "visibility: read_uncommitted cannot be combined with an object store, where a reset cannot retract "
                 "files on their way to it; leave it out, and choose the region's period by the delay that consumers "
                 "accept"
             )
-            raise ValueError(message)
         if self.format not in ("csv", "splCsv") and not self.quote_strings:
-            message = "quoteStrings is for format csv or splCsv; leave it out"
-            raise ValueError(message)
-        self._check_lines()
-        self._check_closing()
-        return self
+            yield "quoteStrings is for format csv or splCsv; leave it out"
+        yield from self._faults_of_lines()
+        yield from self._faults_of_closing()
 
-    def _check_names(self) -> None:
-        message = ""
+    def _faults_of_names(self) -> Iterator[str]:
         if not self.file and self.name_by is None:
-            message = "file is empty; name a directory or an address"
+            yield "file is empty; name a directory or an address"
         elif (self.close_mode == "dynamic") > (self.name_by is not None):
-            message = "closeMode: dynamic needs nameBy, which names the file of each tuple"
+            yield "closeMode: dynamic needs nameBy, which names the file of each tuple"
         elif self.name_by is not None and self.close_mode not in ("dynamic", "count", "punct"):
-            message = "nameBy, or in SPL a file that reads attributes, needs closeMode: dynamic, count or punct"
+            yield "nameBy, or in SPL a file that reads attributes, needs closeMode: dynamic, count or punct"
         elif self.name_by is not None and self.partition_by:
-            message = "nameBy and partitionBy both name directories; leave one of them out"
+            yield "nameBy and partitionBy both name directories; leave one of them out"
         elif self.close_mode == "dynamic" and self.write_punctuations:
-            message = "writePunctuations: with closeMode: dynamic no file has all tuples between two marks"
-        if message:
-            raise ValueError(message)
+            yield "writePunctuations: with closeMode: dynamic no file has all tuples between two marks"
 
-    def _check_lines(self) -> None:
-        self.check_formats(_SUIT)
+    def _faults_of_lines(self) -> Iterator[str]:
+        yield from self._faults_of_formats(_SUIT)
         if self.write_punctuations and self.partition_by:
-            message = "writePunctuations: with partitionBy no file has all tuples between two marks"
-            raise ValueError(message)
+            yield "writePunctuations: with partitionBy no file has all tuples between two marks"
         if self.has_delay_field and self.partition_by:
-            message = "hasDelayField: with partitionBy the previous tuple may be in another file"
-            raise ValueError(message)
+            yield "hasDelayField: with partitionBy the previous tuple may be in another file"
         if self.holds_files and self.partition_by:
-            message = f"closeMode: {self.close_mode} cannot be combined with partitionBy; leave one out"
-            raise ValueError(message)
+            yield f"closeMode: {self.close_mode} cannot be combined with partitionBy; leave one out"
         require_single_bytes(self.encoding)
 
     @property
@@ -200,36 +192,33 @@ class FileSinkParameters(CsvParameters):
             marks=self.write_punctuations,
         )
 
-    def _check_closing(self) -> None:
+    def _faults_of_closing(self) -> Iterator[str]:
         settings = {"bytesPerFile": self.bytes_per_file, "timePerFile": self.time_per_file}
         settings |= {"epochsPerFile": self.epochs_per_file, "tuplesPerFile": self.tuples_per_file}
         there = [name for name, value in settings.items() if value is not None]
         needed = _CLOSED_BY.get(self.close_mode or "")
-        message = ""
         if needed is not None and needed not in there:
-            message = f"closeMode: {self.close_mode} needs {needed}"
+            yield f"closeMode: {self.close_mode} needs {needed}"
         elif self.marks and not self.partition_by:
-            message = "closeMode: watermark needs partitionBy, whose directories are complete one after another"
+            yield "closeMode: watermark needs partitionBy, whose directories are complete one after another"
         elif self.marks and self.complete_after is None:
-            message = "closeMode: watermark needs completeAfter, the event time at which a directory is complete"
+            yield "closeMode: watermark needs completeAfter, the event time at which a directory is complete"
         elif self.complete_after is not None and not self.marks:
-            message = "completeAfter needs closeMode: watermark"
+            yield "completeAfter needs closeMode: watermark"
         elif self.marks and self.epochs_per_file is not None:
-            message = "epochsPerFile cannot be combined with closeMode: watermark; use bytesPerFile or timePerFile"
+            yield "epochsPerFile cannot be combined with closeMode: watermark; use bytesPerFile or timePerFile"
         elif self._closes_by_one and (others := [name for name in there if name != needed]):
-            message = (
+            yield (
                 f"{others[0]} cannot be combined with closeMode: {self.close_mode}; without closeMode a file is closed "
                 "at whichever comes first"
             )
         elif self.visibility == "read_uncommitted" and (there or self.close_mode not in (None, "batch", "dynamic")):
-            message = (
+            yield (
                 "with visibility: read_uncommitted every micro-batch is visible at once, in files of its own; "
                 f"leave out {there[0] if there else 'closeMode'}"
             )
-        if not message and self.tuples_per_file is not None and self.close_mode != "count":
-            message = "tuplesPerFile needs closeMode: count"
-        if message:
-            raise ValueError(message)
+        if self.tuples_per_file is not None and self.close_mode != "count":
+            yield "tuplesPerFile needs closeMode: count"
 
     @property
     def _closes_by_one(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -50,11 +50,10 @@ class FileParameters(RowReadingParameters):
         default=None, description="Logic in SPL: state, which the expressions of output may read and change."
     )
 
-    @model_validator(mode="after")
-    def _suits_the_encoding(self) -> FileParameters:
-        self.check_formats({"compression": (*LINES, "block", "bin"), "encoding": LINES})
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
+        yield from self._faults_of_formats({"compression": (*LINES, "block", "bin"), "encoding": LINES})
         require_single_bytes(self.encoding)
-        return self
 
     @property
     def named_columns(self) -> bool:
@@ -102,15 +101,12 @@ class FileSourceParameters(FileParameters):
         except ValueError:
             return True
 
-    @model_validator(mode="after")
-    def _grow(self) -> FileSourceParameters:
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
         if self.hot_file and (self.format not in TEXT_FORMATS or not self.grows or self.interleave):
-            message = "hotFile is for one uncompressed file of lines; leave out compression, eolMarker and interleave"
-            raise ValueError(message)
+            yield "hotFile is for one uncompressed file of lines; leave out compression, eolMarker and interleave"
         if self.hot_file + self.delete_file + (self.move_file_to_directory is not None) > 1:
-            message = "use only one of hotFile, deleteFile and moveFileToDirectory"
-            raise ValueError(message)
-        return self
+            yield "use only one of hotFile, deleteFile and moveFileToDirectory"
 
     @model_validator(mode="before")
     @classmethod

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.event_time.moments import Moments, between_idle, held_back, shifted
@@ -42,24 +42,19 @@ class DelayParameters(Parameters):
         description="Timestamp attribute with the time of a tuple; needed unless by is watermark.",
     )
 
-    @model_validator(mode="after")
-    def _go_together(self) -> DelayParameters:
+    def _faults(self) -> Iterator[str]:
         if self.by == "watermark" and self.time_attribute is not None:
-            message = (
+            yield (
                 "timeAttribute cannot be combined with by: watermark; leave it out, since the annotation eventTime "
                 "names the attribute"
             )
-            raise ValueError(message)
         if self.by == "clock" and self.time_attribute is not None:
-            message = (
+            yield (
                 "timeAttribute cannot be combined with by: clock, which counts from the arrival of a tuple; leave it "
                 "out"
             )
-            raise ValueError(message)
         if self.by == "tuples" and self.time_attribute is None:
-            message = "the parameter timeAttribute is missing; only by: watermark and by: clock do not need it"
-            raise ValueError(message)
-        return self
+            yield "the parameter timeAttribute is missing; only by: watermark and by: clock do not need it"
 
     def policy(self, context: OperatorContext) -> Policy:
         """Return the delay in the attribute's unit. Raise ValueError if the attribute does not fit."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.contract.metrics import METRICS_LIMIT
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
@@ -44,28 +45,22 @@ class MetricsSinkParameters(ExpressionParameters):
         default=None, alias="initialValues", description="Values before the first tuple. Default: 0."
     )
 
-    @model_validator(mode="after")
-    def _go_together(self) -> MetricsSinkParameters:
+    def _faults(self) -> Iterator[str]:
         count = len(_listed(self.metrics))
         if not 1 <= count <= METRICS_LIMIT:
-            message = f"metrics: 1 to {METRICS_LIMIT} expressions are expected"
-            raise ValueError(message)
+            yield f"metrics: 1 to {METRICS_LIMIT} expressions are expected"
         parts = {"names": self.names, "descriptions": self.descriptions, "initialValues": self.initial_values}
         for name, part in parts.items():
             if part is not None and len(_listed(part)) != count:
-                message = f"{name}: one entry for each of the {count} metrics is expected"
-                raise ValueError(message)
+                yield f"{name}: one entry for each of the {count} metrics is expected"
         for name in self.all_names():
             if not _NAME.fullmatch(name):
-                message = (
+                yield (
                     f"names: {name!r} is not a name of a metric, which has letters, digits and _ . - and begins with a "
                     f"letter; give the expression a name"
                 )
-                raise ValueError(message)
         if len(set(self.all_names())) < count:
-            message = "names: two metrics have the same name"
-            raise ValueError(message)
-        return self
+            yield "names: two metrics have the same name"
 
     def all_names(self) -> list[str]:
         """Return the names of the metrics."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
@@ -59,15 +60,11 @@ class SplitParameters(ExpressionParameters):
         description="A tuple whose key is not in a file without a line `default`: drop it, or stop the application.",
     )
 
-    @model_validator(mode="after")
-    def _go_together(self) -> SplitParameters:
+    def _faults(self) -> Iterator[str]:
         if self.file is None and self.unlisted != "drop":
-            message = "unlisted needs the parameters file and key"
-            raise ValueError(message)
+            yield "unlisted needs the parameters file and key"
         if (self.file is None) != (self.key is None) or (self.index is None) == (self.file is None):
-            message = "either the parameter index, or file and key are expected"
-            raise ValueError(message)
-        return self
+            yield "either the parameter index, or file and key are expected"
 
 
 class Split(Operator):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.errors.errors import check_attributes
 from streams_orchestration.operators.expressions.evaluation import Condition
@@ -117,43 +117,33 @@ class JoinParameters(ExpressionParameters):
         description="Timestamp attribute of both streams by which time(...) windows are ordered.",
     )
 
-    @model_validator(mode="after")
-    def _go_together(self) -> JoinParameters:
+    def _faults(self) -> Iterator[str]:
         if len(self.equality_lhs) != len(self.equality_rhs):
-            message = "equalityLHS and equalityRHS must have the same number of attributes"
-            raise ValueError(message)
+            yield "equalityLHS and equalityRHS must have the same number of attributes"
         if self.window is not None and self.within is not None:
-            message = "window and within exclude each other; give one of them"
-            raise ValueError(message)
+            yield "window and within exclude each other; give one of them"
         if self.within is not None:
-            self._suit_event_time(self.within)
-            return self
+            yield from self._faults_of_event_time(self.within)
+            return
         if self.window is None:
-            message = "the parameter window is missing; give window, or within for event time"
-            raise ValueError(message)
+            yield "the parameter window is missing; give window, or within for event time"
+            return
         if "discard_age" in self.model_fields_set:
-            message = "discardAge needs the parameter within"
-            raise ValueError(message)
+            yield "discardAge needs the parameter within"
         clauses = [self.window] * 2 if isinstance(self.window, str) else self.window
         windows = [parse_window(clause, least=0) for clause in clauses]
         if len(windows) != 2:
-            message = "a window for each of the two streams is expected"
-            raise ValueError(message)
+            yield "a window for each of the two streams is expected"
         triggered = any(
             clause.count("(") > 1 + (window.partitions is not None)
             for clause, window in zip(clauses, windows, strict=True)
         )
         if triggered or any(window.tumbling for window in windows):
-            message = "Join needs sliding windows without a trigger, as in 'sliding, count(100)'"
-            raise ValueError(message)
+            yield "Join needs sliding windows without a trigger, as in 'sliding, count(100)'"
         check_clock(self.by, self.time_attribute, windows)
         for side, window, names in zip(SIDES, windows, self.partitions, strict=True):
             if window.partitioned != bool(names):
-                message = (
-                    f"partitionBy{side} and a window that is 'partitioned' require each other; give both or neither"
-                )
-                raise ValueError(message)
-        return self
+                yield (f"partitionBy{side} and a window that is 'partitioned' require each other; give both or neither")
 
     def keyed(self, columns: KeyColumns) -> JoinParameters:
         """Add columns for the key expressions of both sides, and return the parameters with names in their place.
@@ -177,21 +167,17 @@ class JoinParameters(ExpressionParameters):
         """Return the output port for unmatched tuples of a side, for a join with ports for them."""
         return 2 if side == 1 and self.algorithm == "outer" else 1
 
-    def _suit_event_time(self, within: list[float]) -> None:
+    def _faults_of_event_time(self, within: list[float]) -> Iterator[str]:
         if within[0] > within[1]:
-            message = f"within: {within[0]:g} is above {within[1]:g}; the least difference comes first"
-            raise ValueError(message)
+            yield f"within: {within[0]:g} is above {within[1]:g}; the least difference comes first"
         for side, names in zip(SIDES, self.partitions, strict=True):
             if names:
-                message = f"partitionBy{side} cannot be combined with within, which has no windows; use equality{side}"
-                raise ValueError(message)
+                yield f"partitionBy{side} cannot be combined with within, which has no windows; use equality{side}"
         if self.window_markers or self.at_end != "submit":
-            message = f"{'windowMarkers' if self.window_markers else 'atEnd'} is for window, not for within"
-            raise ValueError(message)
+            yield f"{'windowMarkers' if self.window_markers else 'atEnd'} is for window, not for within"
         if self.time_attribute is not None or self.by == "clock":
             given = "by: clock" if self.time_attribute is None else "timeAttribute"
-            message = f"{given} cannot be combined with within; the annotation eventTime names the attribute"
-            raise ValueError(message)
+            yield f"{given} cannot be combined with within; the annotation eventTime names the attribute"
 
     def check_equality(self, schemas: Sequence[pa.Schema]) -> None:
         """Check that the streams have the compared attributes, with equal types in pairs.

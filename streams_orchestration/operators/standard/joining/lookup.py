@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.model.containers import listed
 from streams_orchestration.model.names import nearest
@@ -47,12 +48,9 @@ class LookupParameters(Parameters):
         default="leftOuter", description="inner: a tuple without a row goes to the second output port, if there is one."
     )
 
-    @model_validator(mode="after")
-    def _go_together(self) -> LookupParameters:
+    def _faults(self) -> Iterator[str]:
         if len(self.attributes()) != len(self.columns()):
-            message = f"attribute: one attribute for each of the {len(self.columns())} columns of key is expected"
-            raise ValueError(message)
-        return self
+            yield f"attribute: one attribute for each of the {len(self.columns())} columns of key is expected"
 
     def columns(self) -> list[str]:
         """Return the columns of the table that form its key."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import RefusedError
@@ -54,15 +55,12 @@ class HttpSourceParameters(JournalParameters):
         description=("Largest number of open connections from one address."),
     )
 
-    @model_validator(mode="after")
-    def _go_together(self) -> HttpSourceParameters:
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
         if 8 * self.max_body_bytes > self.journal_limit:
-            message = "journalLimit is less than eight bodies of maxBodyBytes; raise it, or lower maxBodyBytes"
-            raise ValueError(message)
+            yield "journalLimit is less than eight bodies of maxBodyBytes; raise it, or lower maxBodyBytes"
         if (self.certificate is None) != (self.private_key is None):
-            message = "certificate and privateKey require each other; give both or neither"
-            raise ValueError(message)
-        return self
+            yield "certificate and privateKey require each other; give both or neither"
 
 
 class HttpSource(JournalSource):

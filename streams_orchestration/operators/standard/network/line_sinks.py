@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.contract.operator import OperatorContext
@@ -51,11 +51,10 @@ class LineSinkParameters(CsvParameters):
         default="read_committed", description="read_uncommitted: send tuples with their batch."
     )
 
-    @model_validator(mode="after")
-    def _suit_the_format(self) -> LineSinkParameters:
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
         types = ("splCsv", "splTxt", "bin")
-        self.check_formats({"encoding": LINE_FORMATS, "eolMarker": LINE_FORMATS, "types": types})
-        return self
+        yield from self._faults_of_formats({"encoding": LINE_FORMATS, "eolMarker": LINE_FORMATS, "types": types})
 
     def mentioned(self) -> Mentions:
         """Return the attributes that `suppress` names."""

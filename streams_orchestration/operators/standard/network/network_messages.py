@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import DataError
@@ -67,12 +67,11 @@ class NetworkParameters(JournalParameters):
         description="Ignore values after the last attribute in a message of splCsv.",
     )
 
-    @model_validator(mode="after")
-    def _suit_the_format(self) -> NetworkParameters:
-        self.check_formats(_SUIT)
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
+        yield from self._faults_of_formats(_SUIT)
         if self.eol_marker is None:
             require_single_bytes(self.encoding)
-        return self
 
     @property
     def by_streams(self) -> bool:

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
@@ -40,13 +40,11 @@ class TcpSinkParameters(LineSinkParameters):
         default=None, description="Compression of all the bytes of a connection; none by default."
     )
 
-    @model_validator(mode="after")
-    def _check_port(self) -> TcpSinkParameters:
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
         check_port(self.name, self.port, server=self.role == "server")
         if self.role == "client" and self.port == 0:
-            message = "port: role client needs a port to connect to"
-            raise ValueError(message)
-        return self
+            yield "port: role client needs a port to connect to"
 
 
 class TCPSink(EpochSink):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import DataError
@@ -63,22 +63,18 @@ class TcpSourceParameters(NetworkParameters):
         default=False, description="Answer with the number of messages of the connection that are in the journal."
     )
 
-    @model_validator(mode="after")
-    def _go_together(self) -> TcpSourceParameters:
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
         if (self.format == "block") != (self.block_size is not None):
-            message = "format block and blockSize require each other; give both or neither"
-            raise ValueError(message)
+            yield "format block and blockSize require each other; give both or neither"
         if self.by_streams and "framing" in self.model_fields_set:
-            message = f"framing is for the formats json, csv and raw, not for {self.format}; leave it out"
-            raise ValueError(message)
+            yield f"framing is for the formats json, csv and raw, not for {self.format}; leave it out"
         of_server = self.model_fields_set & {"connections", "connections_per_address"}
         check_port(self.name, self.port, server=self.role == "server")
         if self.role == "client" and (self.port == 0 or of_server):
-            message = (
+            yield (
                 "role client needs a port to connect to, and connections and connectionsPerAddress are for role server"
             )
-            raise ValueError(message)
-        return self
 
 
 class TCPSource(NetworkSource):

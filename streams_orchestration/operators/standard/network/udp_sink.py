@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import RefusedError
@@ -33,17 +33,15 @@ class UdpSinkParameters(LineSinkParameters):
         default=1, alias="timeToLive", ge=0, le=255, description="Routers that datagrams to a group may pass."
     )
 
-    @model_validator(mode="after")
-    def _check_port(self) -> UdpSinkParameters:
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
         check_port(self.name, self.port, server=False)
         if (self.name is None) != (self.address is not None):
-            message = (
+            yield (
                 "the parameter address is missing"
                 if self.name is None
                 else "name and address exclude each other; give one of them"
             )
-            raise ValueError(message)
-        return self
 
 
 class UDPSink(EpochSink):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import socket
+from collections.abc import Iterator
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.journal.intake import Intake
@@ -33,10 +34,9 @@ class UdpSourceParameters(NetworkParameters):
     )
     name: str | None = Field(default=None, min_length=1, description=NAME)
 
-    @model_validator(mode="after")
-    def _check_port(self) -> UdpSourceParameters:
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
         check_port(self.name, self.port, server=True)
-        return self
 
 
 class UDPSource(NetworkSource):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.event_time.clause import EventTimeOrder, parse_event_time_window
 from streams_orchestration.operators.expressions.spl.text import ExpressionText
@@ -51,32 +52,26 @@ class SortParameters(ExpressionParameters):
         ),
     )
 
-    @model_validator(mode="after")
-    def _go_together(self) -> SortParameters:
+    def _faults(self) -> Iterator[str]:
         if isinstance(self.order, list) and len(self.order) != len(self.sort_by):
-            message = (
+            yield (
                 f"order: {len(self.order)} entries for {len(self.sort_by)} expressions; write one entry for all, or "
                 "one for each"
             )
-            raise ValueError(message)
         if self.by_time:
-            self._suit_event_time()
-            return self
+            yield from self._faults_of_event_time()
+            return
         if not self.sort_by:
-            message = "the parameter sortBy is missing; only the window eventTime does not need it"
-            raise ValueError(message)
+            yield "the parameter sortBy is missing; only the window eventTime does not need it"
         if panes := self.panes:
-            self._suit_panes(panes)
-            return self
+            yield from self._faults_of_panes(panes)
+            return
         window = parse_window(self.window)
         if not window.tumbling and window.eviction.kind != "count":
-            message = "window: a sliding window of Sort must be a count: sliding, count(100)"
-            raise ValueError(message)
+            yield "window: a sliding window of Sort must be a count: sliding, count(100)"
         check_clock(self.by, self.time_attribute, [window])
         if bool(self.partition_by) != window.partitioned:
-            message = "window: partitioned and partitionBy require each other; give both or neither"
-            raise ValueError(message)
-        return self
+            yield "window: partitioned and partitionBy require each other; give both or neither"
 
     @property
     def by_time(self) -> bool:
@@ -89,30 +84,26 @@ class SortParameters(ExpressionParameters):
         window = parse_event_time_window(self.window)
         return None if isinstance(window, EventTimeOrder) else window
 
-    def _suit_panes(self, panes: PaneWindow) -> None:
+    def _faults_of_panes(self, panes: PaneWindow) -> Iterator[str]:
         if bool(self.partition_by) != panes.partitioned:
-            message = "window: partitioned and partitionBy require each other; give both or neither"
-            raise ValueError(message)
+            yield "window: partitioned and partitionBy require each other; give both or neither"
         for name, given, reason in (
             ("timeAttribute", self.time_attribute, "whose attribute eventTime names"),
             ("by: clock", self.by == "clock", "whose panes the watermark completes"),
             ("atEnd: drop", self.at_end == "drop", "whose panes all fire at the stream's end"),
         ):
             if given:
-                message = f"{name} cannot be combined with a window of event time, {reason}"
-                raise ValueError(message)
+                yield f"{name} cannot be combined with a window of event time, {reason}"
 
-    def _suit_event_time(self) -> None:
+    def _faults_of_event_time(self) -> Iterator[str]:
         for name, given in (
             ("partitionBy", self.partition_by),
             ("timeAttribute", self.time_attribute),
             ("by: clock", self.by == "clock"),
         ):
             if given:
-                message = (
+                yield (
                     f"{name} cannot be combined with the window eventTime, which sorts the whole stream by event time"
                 )
-                raise ValueError(message)
         if "order" in self.model_fields_set and not self.sort_by:
-            message = "order needs sortBy; without it, tuples are in ascending order of event time"
-            raise ValueError(message)
+            yield "order needs sortBy; without it, tuples are in ascending order of event time"

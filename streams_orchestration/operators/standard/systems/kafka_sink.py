@@ -10,7 +10,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.contract.operator import OperatorContext
@@ -76,13 +76,11 @@ class KafkaSinkParameters(KafkaParameters, CsvParameters):
         description="read_uncommitted: send messages with their batch; a reset does not take them back.",
     )
 
-    @model_validator(mode="after")
-    def _go_together(self) -> KafkaSinkParameters:
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
         check_registry(self.format, self.registry)
         if self.registry is None and (self.subject is not None or not self.register_schema):
-            message = "subject and registerSchema need a registry"
-            raise ValueError(message)
-        return self
+            yield "subject and registerSchema need a registry"
 
     def named(self) -> Iterator[tuple[str, str]]:
         """Yield each parameter with the attribute that it names."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import OperatorContext, Parameters
 from streams_orchestration.operators.databases.row_tuples import check_outputs
@@ -71,19 +71,15 @@ class PostgresChangeSourceParameters(Parameters):
         default="fail", alias="onLostData", description="Policy for changes that were deleted before they were read."
     )
 
-    @model_validator(mode="after")
-    def _go_together(self) -> PostgresChangeSourceParameters:
+    def _faults(self) -> Iterator[str]:
         for attribute, kind in self.metadata.items():
             if kind not in METADATA:
-                message = f"metadata: {attribute}: {kind} is not one of {', '.join(METADATA)}"
-                raise ValueError(message)
+                yield f"metadata: {attribute}: {kind} is not one of {', '.join(METADATA)}"
         if set(self.changes) != {"insert"} and "change" not in self.metadata.values():
-            message = (
+            yield (
                 "without an attribute for the kind of a change an insert looks like a delete: name one with metadata: "
                 "{attribute: change}, or set changes: [insert]"
             )
-            raise ValueError(message)
-        return self
 
 
 def changed_columns(context: OperatorContext, parameters: PostgresChangeSourceParameters) -> dict[str, str]:

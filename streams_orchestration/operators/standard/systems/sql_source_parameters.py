@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import OperatorContext, Parameters
 from streams_orchestration.operators.databases.row_tuples import check_outputs
@@ -59,12 +60,9 @@ class SqlSourceParameters(Parameters):
         description=("Policy for rows that become visible with a value below the position."),
     )
 
-    @model_validator(mode="after")
-    def _go_together(self) -> SqlSourceParameters:
+    def _faults(self) -> Iterator[str]:
         if (self.table is None) == (self.query is None):
-            message = "SqlSource reads either a table or a query: set one of the two"
-            raise ValueError(message)
-        return self
+            yield "SqlSource reads either a table or a query: set one of the two"
 
 
 def source_columns(context: OperatorContext, parameters: SqlSourceParameters) -> dict[str, str]:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.contract.function import FunctionOperator, as_batch
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters, Punctuation
@@ -72,18 +72,14 @@ class CustomParameters(Parameters):
         default=None, description="Logic in SPL, instead of Python functions: state, onTuple, onPunct, functions."
     )
 
-    @model_validator(mode="after")
-    def _go_together(self) -> CustomParameters:
+    def _faults(self) -> Iterator[str]:
         if self.spl is not None:
             others = (self.function, self.on_tuple, self.on_punctuation, self.on_watermark, self.on_timer)
             if any(each is not None for each in others):
-                message = "spl replaces the Python functions; leave out either spl or the functions"
-                raise ValueError(message)
-            return self
+                yield "spl replaces the Python functions; leave out either spl or the functions"
+            return
         if (self.function is None) == (self.on_tuple is None):
-            message = "one of the parameters function (for batches), onTuple and spl is expected"
-            raise ValueError(message)
-        return self
+            yield "one of the parameters function (for batches), onTuple and spl is expected"
 
 
 class Custom(Operator):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+from collections.abc import Iterator
+
+from pydantic import Field
 
 from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters
@@ -64,22 +66,16 @@ class DeDuplicateParameters(ExpressionParameters):
         """The expressions that form the key; empty for all attributes."""
         return self.key if isinstance(self.key, list) else [self.key]
 
-    @model_validator(mode="after")
-    def _go_together(self) -> DeDuplicateParameters:
+    def _faults(self) -> Iterator[str]:
         given = [name for name in ("count", "delta", "within") if getattr(self, name) is not None]
         given += [] if self.time_out is None else ["timeOut"]
         if len(given) > 1:
-            message = f"{' and '.join(given)} exclude each other; give one of them"
-            raise ValueError(message)
+            yield f"{' and '.join(given)} exclude each other; give one of them"
         if self.within is None and "discard_age" in self.model_fields_set:
-            message = "discardAge needs the parameter within"
-            raise ValueError(message)
+            yield "discardAge needs the parameter within"
         if self.within is not None and "reset_on_duplicate" in self.model_fields_set:
-            message = (
+            yield (
                 "resetOnDuplicate cannot be combined with within, which remembers only tuples that passed; leave it out"
             )
-            raise ValueError(message)
         if (self.delta is None) != (self.delta_attribute is None):
-            message = "delta and deltaAttribute require each other; give both or neither"
-            raise ValueError(message)
-        return self
+            yield "delta and deltaAttribute require each other; give both or neither"
