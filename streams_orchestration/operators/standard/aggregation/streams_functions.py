@@ -7,6 +7,7 @@ integers are truncated. Counts are ints. If several tuples are extreme, the firs
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -23,7 +24,11 @@ from streams_orchestration.operators.standard.aggregation.value_functions import
     ORDERED,
     VALUE_FUNCTIONS,
     another,
+    arg_extreme,
+    bigint,
+    collect_list,
     count_distinct,
+    doubles,
     first_type,
     frozen,
     is_ordered,
@@ -105,30 +110,12 @@ def _counted(types: Sequence[pa.DataType]) -> pa.DataType:
     return pa.struct([("value", types[0]), ("count", pa.int64())])
 
 
-def _bigint(_types: Sequence[pa.DataType]) -> pa.DataType:
-    return pa.int64()
-
-
 def _bigints(_types: Sequence[pa.DataType]) -> pa.DataType:
     return pa.list_(pa.int64())
 
 
-def _int(_types: Sequence[pa.DataType]) -> pa.DataType:
-    return pa.int32()
-
-
 def _values(counts: dict[Any, int]) -> list[int]:
     return list(counts.values())
-
-
-def _ints(_types: Sequence[pa.DataType]) -> pa.DataType:
-    return pa.list_(pa.int32())
-
-
-def _collected(state: Any, row: Sequence[Any]) -> Any:
-    known = [] if state is None else state
-    known.append(row[0])
-    return known
 
 
 def _extreme_count(*, largest: bool) -> ValueFunction:
@@ -143,7 +130,7 @@ def _extreme_count(*, largest: bool) -> ValueFunction:
         return new if state is None else merge(state, new)
 
     return ValueFunction(
-        ORDERED, _counted, _bigint, step, merge, lambda state, _: 0 if state is None else state["count"]
+        ORDERED, _counted, bigint, step, merge, lambda state, _: 0 if state is None else state["count"]
     )
 
 
@@ -173,43 +160,17 @@ def _collected_by(*, largest: bool) -> ValueFunction:
     )
 
 
-def _first_extreme(*, largest: bool) -> ValueFunction:
-    """Return `ArgMin` or `ArgMax`. If several tuples are extreme, the first one decides."""
-
-    def merge(one: Any, other: Any) -> Any:
-        new, old = rank(other["by"]), rank(one["by"])
-        return other if (new > old if largest else new < old) else one
-
-    def step(state: Any, row: Sequence[Any]) -> Any:
-        new = {"value": row[0], "by": row[1]}
-        return new if state is None else merge(state, new)
-
-    return replace(VALUE_FUNCTIONS["ArgMax"], step=step, merge=merge)
-
-
-JOINED = ValueFunction(
-    (is_text,),
-    listed,
-    first_type,
-    _collected,
-    lambda one, other: [*one, *other],
-    lambda state, _: None if state is None else "".join(state),
-    by_arrival=True,
+JOINED = replace(
+    collect_list(),
+    accepts=(is_text,),
+    result=first_type,
+    finish=lambda state, _: None if state is None else "".join(state),
 )
 """The function `Sum` over texts, which joins them in the order of arrival."""
 
 FURTHER_FUNCTIONS: dict[str, ValueFunction] = {
     "Any": VALUE_FUNCTIONS["Last"],
-    "Collect": ValueFunction(
-        ANY,
-        listed,
-        listed,
-        _collected,
-        lambda one, other: [*one, *other],
-        lambda state, _: [] if state is None else state,
-        takes_null=True,
-        by_arrival=True,
-    ),
+    "Collect": replace(collect_list(), takes_null=True),
     "CollectDistinct": _tally(list, listed),
     "CountByDistinct": _tally(_values, _bigints),
     "MinCount": _extreme_count(largest=False),
@@ -271,16 +232,17 @@ def streams_measure(function: str, expressions: Sequence[Expression]) -> Measure
     if function == "Count":
         return TypedMeasure(function)
     if function in ("ArgMin", "ArgMax"):
-        return ValueMeasure(_first_extreme(largest=function == "ArgMax"), expressions, types)
+        return ValueMeasure(arg_extreme(operator.gt if function == "ArgMax" else operator.lt), expressions, types)
     if function in FURTHER_FUNCTIONS or function == "CountDistinct":
         known = FURTHER_FUNCTIONS.get(function) or VALUE_FUNCTIONS[function]
         if not all(each.equals_itself for each in expressions):
             known = _APART.get(function, known)
         if function in _COUNTS:
-            return ValueMeasure(replace(known, result=_int), expressions, types)
+            return ValueMeasure(replace(known, result=lambda _: pa.int32()), expressions, types)
         if function in _APART:
-            kinds = _ints if function == "CountByDistinct" else known.result
-            return ValueMeasure(replace(known, result=kinds), expressions, types)
+            ints = function == "CountByDistinct"
+            known = replace(known, result=lambda _: pa.list_(pa.int32())) if ints else known
+            return ValueMeasure(known, expressions, types)
     kind = types[0]
     if len(types) == 1 and (of_lists := list_function(function, kind)) is not None:
         return ValueMeasure(of_lists, expressions, types)
@@ -316,17 +278,13 @@ def _mean(kind: pa.DataType) -> Callable[[Any, Sequence[Any]], Any]:
     return step
 
 
-def _doubles(_types: Sequence[pa.DataType]) -> pa.DataType:
-    return pa.list_(pa.float64())
-
-
 def _running_mean(kind: pa.DataType) -> ValueFunction:
     def merge(one: Any, other: Any) -> Any:
         count = one[0] + other[0]
         return [count, one[1] + (other[1] - one[1]) * (other[0] / count)]
 
     return ValueFunction(
-        NUMBER, _doubles, first_type, _mean(kind), merge, lambda state, _: None if state is None else state[1]
+        NUMBER, doubles, first_type, _mean(kind), merge, lambda state, _: None if state is None else state[1]
     )
 
 
@@ -367,7 +325,7 @@ def _deviation(kind: pa.DataType, *, sample: bool) -> ValueFunction:
         share = state[2] / (state[0] - sample) if state[0] != sample else 0.0
         return math.sqrt(share) if share >= 0 else math.nan
 
-    return ValueFunction(NUMBER, _doubles, first_type, step, VALUE_FUNCTIONS["StdDev"].merge, finish)
+    return ValueFunction(NUMBER, doubles, first_type, step, VALUE_FUNCTIONS["StdDev"].merge, finish)
 
 
 def _whole_deviation(kind: pa.DataType, *, sample: bool) -> ValueFunction:

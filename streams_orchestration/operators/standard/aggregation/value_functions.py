@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import decimal
 import math
+import operator
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from streams_orchestration.operators.loading.libraries import pa
@@ -41,6 +44,9 @@ def _anything(_kind: pa.DataType) -> bool:
     return True
 
 
+ORDERED, ANY, NUMBER = (is_ordered,), (_anything,), (_is_number,)
+
+
 def listed(types: Sequence[pa.DataType]) -> pa.DataType:
     """Return the type of a list of the first argument's values."""
     return pa.list_(types[0])
@@ -51,16 +57,14 @@ def first_type(types: Sequence[pa.DataType]) -> pa.DataType:
     return types[0]
 
 
-def _double(_types: Sequence[pa.DataType]) -> pa.DataType:
-    return pa.float64()
-
-
-def _doubles(_types: Sequence[pa.DataType]) -> pa.DataType:
-    return pa.list_(pa.float64())
-
-
-def _bigint(_types: Sequence[pa.DataType]) -> pa.DataType:
+def bigint(_types: Sequence[pa.DataType]) -> pa.DataType:
+    """Return bigint, whatever the types of the arguments are."""
     return pa.int64()
+
+
+def doubles(_types: Sequence[pa.DataType]) -> pa.DataType:
+    """Return a list of doubles, whatever the types of the arguments are."""
+    return pa.list_(pa.float64())
 
 
 def _pair(types: Sequence[pa.DataType]) -> pa.DataType:
@@ -71,27 +75,34 @@ def _only(state: Any, _kind: pa.DataType) -> Any:
     return None if state is None else state[0]
 
 
-def _extreme(*, largest: bool) -> tuple[Callable[[Any, Sequence[Any]], Any], Callable[[Any, Any], Any]]:
+def _extreme(beats: Callable[[Any, Any], bool]) -> ValueFunction:
+    """Return the function of the value whose rank beats the ranks of the others."""
+
     def step(state: Any, row: Sequence[Any]) -> Any:
-        value = row[0]
-        if state is None:
-            return [value]
-        new, old = rank(value), rank(state[0])
-        return [value] if (new > old if largest else new < old) else state
+        return [row[0]] if state is None or beats(rank(row[0]), rank(state[0])) else state
 
-    return step, step  # the other state is a list of its value, as a tuple is
+    return ValueFunction(ORDERED, listed, first_type, step, step, _only)  # the other state is a list, as a tuple is
 
 
-def _extreme_by(*, largest: bool) -> tuple[Callable[[Any, Sequence[Any]], Any], Callable[[Any, Any], Any]]:
+def arg_extreme(beats: Callable[[Any, Any], bool]) -> ValueFunction:
+    """Return the function of the first argument at the tuple where the rank of the second one beats earlier ones."""
+
+    def merge(one: Any, other: Any) -> Any:
+        return other if beats(rank(other["by"]), rank(one["by"])) else one
+
     def step(state: Any, row: Sequence[Any]) -> Any:
-        value, by = row
-        if state is not None:
-            new, old = rank(by), rank(state["by"])
-            if new < old if largest else new > old:
-                return state
-        return {"value": value, "by": by}
+        new = {"value": row[0], "by": row[1]}
+        return new if state is None else merge(state, new)
 
-    return step, lambda one, other: step(one, (other["value"], other["by"]))
+    return ValueFunction(
+        (_anything, is_ordered),
+        _pair,
+        first_type,
+        step,
+        merge,
+        lambda state, _: None if state is None else state["value"],
+        by_arrival=True,
+    )
 
 
 def same(value: Any) -> Any:
@@ -135,7 +146,7 @@ def count_distinct(single: Callable[[Any], Any] = same) -> ValueFunction:
     return ValueFunction(
         ANY,
         listed,
-        _bigint,
+        bigint,
         step,
         lambda one, other: frozen_all(one) | frozen_all(other),
         lambda state, _: 0 if state is None else len(state),
@@ -159,96 +170,16 @@ def _merged_moments(one: Any, other: Any) -> Any:
     return [count, one[1] + part * other[0], one[2] + other[2] + delta * part * one[0] * other[0]]
 
 
-def _deviation(*, sample: bool) -> Callable[[Any, pa.DataType], Any]:
+def _deviation(*, sample: bool) -> ValueFunction:
     def finish(state: Any, _kind: pa.DataType) -> Any:
         if state is None or (sample and state[0] == 1):
             return None
         return math.sqrt(state[2] / (state[0] - sample)) if state[2] >= 0 else math.nan
 
-    return finish
+    return ValueFunction(NUMBER, doubles, lambda _: pa.float64(), _moments, _merged_moments, finish)
 
 
-_LEAST, _MOST, _LEAST_BY, _MOST_BY = (
-    _extreme(largest=False),
-    _extreme(largest=True),
-    _extreme_by(largest=False),
-    _extreme_by(largest=True),
-)
-ORDERED, ANY, NUMBER = (is_ordered,), (_anything,), (_is_number,)
-
-VALUE_FUNCTIONS: dict[str, ValueFunction] = {
-    "Min": ValueFunction(
-        ORDERED,
-        listed,
-        first_type,
-        *_LEAST,
-        _only,
-    ),
-    "Max": ValueFunction(
-        ORDERED,
-        listed,
-        first_type,
-        *_MOST,
-        _only,
-    ),
-    "First": ValueFunction(
-        ANY,
-        listed,
-        first_type,
-        lambda state, row: state or [row[0]],
-        lambda one, _: one,
-        _only,
-        takes_null=True,
-        by_arrival=True,
-    ),
-    "Last": ValueFunction(
-        ANY,
-        listed,
-        first_type,
-        lambda _, row: [row[0]],
-        lambda _, other: other,
-        _only,
-        takes_null=True,
-        by_arrival=True,
-    ),
-    "ArgMin": ValueFunction(
-        (_anything, is_ordered),
-        _pair,
-        first_type,
-        *_LEAST_BY,
-        lambda state, _: None if state is None else state["value"],
-        by_arrival=True,
-    ),
-    "ArgMax": ValueFunction(
-        (_anything, is_ordered),
-        _pair,
-        first_type,
-        *_MOST_BY,
-        lambda state, _: None if state is None else state["value"],
-        by_arrival=True,
-    ),
-    "CountDistinct": count_distinct(),
-    "StdDev": ValueFunction(
-        NUMBER,
-        _doubles,
-        _double,
-        _moments,
-        _merged_moments,
-        _deviation(sample=True),
-    ),
-    "StdDevPop": ValueFunction(
-        NUMBER,
-        _doubles,
-        _double,
-        _moments,
-        _merged_moments,
-        _deviation(sample=False),
-    ),
-}
-"""Maps names to functions. For numbers, `measure` has faster versions of `Min` and `Max`."""
-
-
-def collect_list(limit: int) -> ValueFunction:
+def collect_list(limit: int = sys.maxsize) -> ValueFunction:
     """Return `CollectList` limited to the first `limit` values."""
 
     def step(state: Any, row: Sequence[Any]) -> Any:
@@ -266,6 +197,30 @@ def collect_list(limit: int) -> ValueFunction:
         lambda state, _: [] if state is None else state,
         by_arrival=True,
     )
+
+
+_FIRST = ValueFunction(
+    ANY,
+    listed,
+    first_type,
+    lambda state, row: state or [row[0]],
+    lambda one, _: one,
+    _only,
+    takes_null=True,
+    by_arrival=True,
+)
+VALUE_FUNCTIONS: dict[str, ValueFunction] = {
+    "Min": _extreme(operator.lt),
+    "Max": _extreme(operator.gt),
+    "First": _FIRST,
+    "Last": replace(_FIRST, step=lambda _, row: [row[0]], merge=lambda _, other: other),
+    "ArgMin": arg_extreme(operator.le),
+    "ArgMax": arg_extreme(operator.ge),
+    "CountDistinct": count_distinct(),
+    "StdDev": _deviation(sample=True),
+    "StdDevPop": _deviation(sample=False),
+}
+"""Maps names to functions. For numbers, `measure` has faster versions of `Min` and `Max`."""
 
 
 def _precision(by: int, scale_by: int) -> Callable[[Sequence[pa.DataType]], pa.DataType]:
