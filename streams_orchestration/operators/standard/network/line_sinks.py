@@ -1,4 +1,4 @@
-"""The parameters of sinks that send tuples over the network, and the bytes of their tuples."""
+"""Sinks that send tuples over the network: their parameters, and the bytes of their tuples."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.formats.spl_texts import SPL_TYPES, check_types
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
+from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 
 
 class LineSinkParameters(CsvParameters):
@@ -56,26 +57,12 @@ class LineSinkParameters(CsvParameters):
         types = ("splCsv", "splTxt", "bin")
         yield from self._faults_of_formats({"encoding": LINE_FORMATS, "eolMarker": LINE_FORMATS, "types": types})
 
-    def mentioned(self) -> Mentions:
-        """Return the attributes that `suppress` names."""
-        return Mentions(inputs=self.suppress)
-
     def written(self, schema: pa.Schema) -> pa.Schema:
         """Return the attributes that are written."""
         return pa.schema([field for field in schema if field.name not in self.suppress])
 
-    def check_written(self, context: OperatorContext) -> None:
-        """Raise ValueError if `suppress` or `types` names an unknown attribute, or the format cannot hold tuples."""
-        names = context.inputs[0].names
-        check_attributes("suppress", self.suppress, names)
-        check_types(self.types, names)
-        written = self.written(context.inputs[0])
-        if self.format in OWN_FORMATS:
-            check_lines(written, self._writing())
-        else:
-            check_encodable(written, "json" if self.format == "json" else "csv")
-
-    def _writing(self) -> LineWriting:
+    def writing(self) -> LineWriting:
+        """Return the settings by which tuples are written in a format of IBM Streams."""
         return LineWriting(
             *(self.format, self.separator, self.quote_strings, self.encoding, self.eol_marker), types=self.types
         )
@@ -92,9 +79,9 @@ class LineSinkParameters(CsvParameters):
         if self.format == "block":
             yield from (each or b"" for each in part.column(0).to_pylist())
         elif self.format == "bin":
-            yield from binary_of(part, self._writing())
+            yield from binary_of(part, self.writing())
         elif self.format in OWN_FORMATS:
-            for line in lines_of(part, self._writing()):
+            for line in lines_of(part, self.writing()):
                 try:
                     yield f"{line}{self.eol_marker}".encode(self.encoding)
                 except UnicodeEncodeError as error:
@@ -103,3 +90,24 @@ class LineSinkParameters(CsvParameters):
         else:
             for row in encode(part, "json" if self.format == "json" else "csv", self.dialect()):
                 yield (row or b"") + b"\n"
+
+
+class LineSink(EpochSink):
+    """Base class of `TCPSink` and `UDPSink`."""
+
+    @classmethod
+    def mentions(cls, parameters: LineSinkParameters) -> Mentions:
+        """Return the attributes that `suppress` names."""
+        return Mentions(inputs=parameters.suppress)
+
+    @classmethod
+    def check(cls, context: OperatorContext, parameters: LineSinkParameters) -> None:
+        """Raise ValueError if `suppress` or `types` names an unknown attribute, or the format cannot hold tuples."""
+        names = context.inputs[0].names
+        check_attributes("suppress", parameters.suppress, names)
+        check_types(parameters.types, names)
+        written = parameters.written(context.inputs[0])
+        if parameters.format in OWN_FORMATS:
+            check_lines(written, parameters.writing())
+        else:
+            check_encodable(written, "json" if parameters.format == "json" else "csv")

@@ -10,12 +10,10 @@ from typing import Literal
 from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import OperatorContext
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.formats.compression import Compression, Compressor
 from streams_orchestration.operators.serving.server_names import NAME, check_port, found, register, shown, unregister
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
-from streams_orchestration.operators.sinks.epoch_sink import EpochSink
-from streams_orchestration.operators.standard.network.line_sinks import LineSinkParameters
+from streams_orchestration.operators.standard.network.line_sinks import LineSink, LineSinkParameters
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
@@ -47,7 +45,7 @@ class TcpSinkParameters(LineSinkParameters):
             yield "port: role client needs a port to connect to"
 
 
-class TCPSink(EpochSink):
+class TCPSink(LineSink):
     """Sends the tuples of each complete epoch, or batch if `visibility: read_uncommitted`, to the receiver, in order.
 
     Tuples wait while there is no connection. If a connection breaks, its last epoch or batch is sent again on the next
@@ -63,16 +61,6 @@ class TCPSink(EpochSink):
     """The compressor of the bytes of the connection; None without compression."""
     _awaits_client = False
     _entry = ""
-
-    @classmethod
-    def mentions(cls, parameters: TcpSinkParameters) -> Mentions:
-        """Return the attributes that `suppress` names."""
-        return parameters.mentioned()
-
-    @classmethod
-    def check(cls, context: OperatorContext, parameters: TcpSinkParameters) -> None:
-        """Raise ValueError if the format cannot represent the attributes. Connects to nothing."""
-        parameters.check_written(context)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: TcpSinkParameters) -> str:

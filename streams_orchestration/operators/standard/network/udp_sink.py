@@ -9,11 +9,9 @@ from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import RefusedError
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.serving.server_names import NAME, check_port, found, shown
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
-from streams_orchestration.operators.sinks.epoch_sink import EpochSink
-from streams_orchestration.operators.standard.network.line_sinks import LineSinkParameters
+from streams_orchestration.operators.standard.network.line_sinks import LineSink, LineSinkParameters
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
@@ -44,22 +42,12 @@ class UdpSinkParameters(LineSinkParameters):
             )
 
 
-class UDPSink(EpochSink):
+class UDPSink(LineSink):
     """Sends a datagram for each tuple. Nobody acknowledges datagrams, so they may be lost without notice."""
 
     Parameters = UdpSinkParameters
     unsupported = REFUSED["UDPSink"]
     _socket: socket.socket | None = None
-
-    @classmethod
-    def mentions(cls, parameters: UdpSinkParameters) -> Mentions:
-        """Return the attributes that `suppress` names."""
-        return parameters.mentioned()
-
-    @classmethod
-    def check(cls, context: OperatorContext, parameters: UdpSinkParameters) -> None:
-        """Raise ValueError if the format cannot represent the attributes. Sends nothing."""
-        parameters.check_written(context)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: UdpSinkParameters) -> str:
