@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from streams_orchestration.operators.contract.clock_operator import ClockOperator
 from streams_orchestration.operators.contract.operator import OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.event_time.moments import Moments, between_idle, held_back, shifted
 from streams_orchestration.operators.event_time.times import times_of
@@ -61,7 +62,7 @@ class DelayParameters(Parameters):
         return Policy("time", self.delay).resolved(context.inputs[0], self.time_attribute, "delay")
 
 
-class Delay(WaitingOperator):
+class Delay(WaitingOperator, ClockOperator):
     """Submits a tuple once another tuple has arrived that is `delay` seconds later by `timeAttribute`.
 
     The order of tuples and window markers is kept. The largest time so far is the current time, so a late tuple waits

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streams_orchestration.operators.contract.clock_operator import ClockOperator
-from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
+from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.event_time.times import least_time
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.rescaling import Route, Sharding
@@ -105,16 +104,11 @@ def _part(log: TupleLog, chosen: np.ndarray, route: Route, channel: int, replica
     return tuples.take(pa.array(np.flatnonzero(route.channels(tuples) == channel)))
 
 
-class WaitingOperator(ClockOperator):
+class WaitingOperator(Operator):
     """Base class of operators that queue the tuples and window marks of input port 0 until they may pass."""
 
     stateful = True
     passes_marks = False
-
-    @classmethod
-    def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
-        """Return False, since tuples wait for other tuples and not for the clock."""
-        return False
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
