@@ -195,7 +195,7 @@ def _of_tuple(delay: float, text: str, type_: Any) -> tuple[float, Sequence[Any]
 
 
 class LineStream:
-    """Rows of lines that arrive in pieces, such as the bytes of several tuples.
+    """Rows of lines that arrive in pieces: the bytes of several tuples.
 
     Attributes:
         rest: the bytes of a line whose end has not arrived.
@@ -206,9 +206,8 @@ class LineStream:
     """
 
     def __init__(
-        self, place: str, format: str, schema: pa.Schema, dialect: CsvDialect, options: RowOptions, *, permissive: bool
+        self, format: str, schema: pa.Schema, dialect: CsvDialect, options: RowOptions, *, permissive: bool
     ) -> None:
-        self._place = place
         self._format = format
         self._schema = schema
         self._options = options
@@ -239,7 +238,7 @@ class LineStream:
         self.lines += len(lines)
         sized = [(line, len(line)) for line in lines]
         return rows_of_lines(
-            self._place,
+            "the bytes",
             sized,
             self._format,
             self._schema,

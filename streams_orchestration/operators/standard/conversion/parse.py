@@ -187,7 +187,6 @@ class Parse(LogicOperator):
         self.rows = self.malformed = 0
         parameters, context = self.parameters, self.context
         self.lines = LineStream(
-            "the bytes",
             parameters.format,
             self.schema,
             parameters.dialect(),
