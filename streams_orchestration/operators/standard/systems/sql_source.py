@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streams_orchestration import world
@@ -87,7 +88,6 @@ class SqlSource(SourceOperator):
             raise DataError(message)
         self.columns = source_columns(self.context, self.parameters)
         self._tuples = RowTuples(self, self.columns, self.parameters.on_bad_tuple)
-        self._source: IncrementalTable | None = None
         self._backoff = Backoff(self.context, refusal=DatabaseError)
         self._seen: list[_Seen] = []
         self._recorded_at = self._inspected = float("-inf")
@@ -111,12 +111,7 @@ class SqlSource(SourceOperator):
         Raises:
             DataError: the database refuses the request, or the value cannot be stored as JSON.
         """
-
-        def end() -> Offset:
-            self._connect()
-            return {"value": self._highest()}
-
-        return self._backoff.reached(end)
+        return self._backoff.reached(lambda: {"value": self._highest()})
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
@@ -145,8 +140,6 @@ class SqlSource(SourceOperator):
         from streams_orchestration.operators.databases.incremental_table import Range
         from streams_orchestration.operators.databases.values import value_of
 
-        self._connect()
-        assert self._source is not None
         offset = self._begun(offset if self.until is None else self.continued(offset))
         finite = self.until is not None or self.parameters.until is not None
         until = value_of(offset["until"] if self.until is None else self.until["value"]) if finite else None
@@ -172,12 +165,12 @@ class SqlSource(SourceOperator):
         self._more = rows.number > 0 and rows.upper != ceiling
         return self._ended(offset) if until is not None and not self._more else ProducedTo(offset, exhausted=False)
 
-    def _connect(self) -> None:
+    @cached_property
+    def _source(self) -> IncrementalTable:
         from streams_orchestration.operators.databases.incremental_table import IncrementalTable
 
-        if self._source is None:
-            p = self.parameters
-            self._source = IncrementalTable(p.url, table=p.table, query=p.query, column=p.column, columns=self.columns)
+        p = self.parameters
+        return IncrementalTable(p.url, table=p.table, query=p.query, column=p.column, columns=self.columns)
 
     def _ended(self, offset: Offset) -> ProducedTo:
         self.punctuate(Punctuation.WINDOW)
@@ -185,7 +178,6 @@ class SqlSource(SourceOperator):
 
     def _warn_of_scans(self) -> None:
         """Warn once if no index begins with the growing column, so that each check reads the whole table."""
-        assert self._source is not None
         if self._source.unindexed and not self._scans:
             self._scans = True
             column = self._source.column
@@ -211,7 +203,6 @@ class SqlSource(SourceOperator):
 
     def _highest(self) -> Any:
         """Return the largest value of the growing column as JSON; None if the table is empty."""
-        assert self._source is not None
         highest = self._source.highest()
         return None if highest is None else self._cut(highest)
 
@@ -219,7 +210,6 @@ class SqlSource(SourceOperator):
         """Return a value of the growing column as JSON. Raise DataError if values of its type have no usable order."""
         from streams_orchestration.operators.databases.values import cut_value
 
-        assert self._source is not None
         try:
             return cut_value(value)
         except ValueError as error:
@@ -266,7 +256,6 @@ class SqlSource(SourceOperator):
         return None
 
     def _check_nulls(self) -> None:
-        assert self._source is not None
         if self._warned or not self._source.has_nulls():
             return
         message = f"{self._source.name}, column {self._source.column}: a row has NULL there, so it would never be read"
@@ -282,7 +271,6 @@ class SqlSource(SourceOperator):
         A table that was created again is logged and counted. The offset is unchanged if the table has no identity, or
         if nobody can say yet whether it was created again.
         """
-        assert self._source is not None
         now = self._source.identity()
         if now is None:
             return offset
@@ -316,7 +304,6 @@ class SqlSource(SourceOperator):
         """
         from streams_orchestration.operators.databases.values import value_of
 
-        assert self._source is not None
         if offset["rows"] == 0:
             return offset
         late = self._source.count(value_of(offset["since"]), after, offset["rows"] + LAG_LIMIT) - offset["rows"]
@@ -338,7 +325,6 @@ class SqlSource(SourceOperator):
     def _measure_lag(self, after: Any, until: Any) -> None:
         from streams_orchestration.operators.databases.values import age_of
 
-        assert self._source is not None
         behind = self._source.count(after, until, LAG_LIMIT)
         waiting = [seen.at for seen in self._seen if seen.value != after]
         age = age_of(after, world.utc())
@@ -346,7 +332,6 @@ class SqlSource(SourceOperator):
         self.context.metrics.lag(behind, max(seconds, 0.0) if behind else 0.0)
 
     def _submit(self, rows: Sequence[Sequence[Any]]) -> None:
-        assert self._source is not None
         column = self._source.column
         self._place = f"{self._source.name}, {column} {rows[0][-1]} to {rows[-1][-1]}"
         self._tuples.submit(self._source.name, rows, lambda row: f"{column} {rows[row][-1]}")
