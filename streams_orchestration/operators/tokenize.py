@@ -27,8 +27,7 @@ class Tokenize(Operator):
         lines = pc.utf8_lower(batch.arrow.column(0))
         words = pc.list_flatten(pc.split_pattern_regex(lines, pattern=r"[^\p{L}\p{N}']+"))
         words = pc.utf8_trim(words, characters="'")
-        output = self.context.outputs[0]
-        assert output is not None
+        output = self.context.output_schema()
         self.submit(
             TupleBatch.from_columns({output.names[0]: words.filter(pc.greater(pc.utf8_length(words), 0))}, output)
         )

@@ -44,10 +44,8 @@ class RowTuples:
             columns: maps attributes to columns, in the order of the values of a row.
             on_bad_tuple: the policy for rows that do not fit.
         """
-        schema = source.context.outputs[0]
-        assert schema is not None
         self._source = source
-        self._schema = schema
+        self._schema = source.context.output_schema()
         self._columns = dict(columns)
         self._bad_tuples = BadTuples(source, on_bad_tuple, "rows")
 

@@ -170,9 +170,8 @@ class JournalSource(SourceOperator):
 
     def setup(self) -> None:
         """Prepare decoding and reading. The first call of `produce` opens the journal."""
-        schema = self.context.outputs[0]
-        assert schema is not None
-        self.schema, self.decoded = schema, decoded_schema(schema, self.parameters.metadata)
+        self.schema = self.context.output_schema()
+        self.decoded = decoded_schema(self.schema, self.parameters.metadata)
         self.backoff = Backoff(self.context)
         self.reader = JournalReader(self.directory_of(self.context))
         self.bad_tuples = BadTuples(self, self.parameters.on_bad_tuple, "messages")

@@ -179,9 +179,7 @@ class LakeSource(SourceOperator):
 
     @property
     def _schema(self) -> pa.Schema:
-        schema = self.context.outputs[0]
-        assert schema is not None
-        return schema
+        return self.context.output_schema()
 
     def _first(self) -> TablePosition:
         start = self._table.start(self.parameters.start_at)

@@ -204,8 +204,7 @@ class HTTPGetStream(FetchingSource):
         self.context.logger.warning("%s: %s", masked(self.parameters.url), facts["error"])
         if len(self.context.outputs) == 1:
             return
-        schema = self.context.outputs[1]
-        assert schema is not None
+        schema = self.context.output_schema(1)
         values = {
             "data": facts["data"],
             "errorMessage": facts["error"],

@@ -153,8 +153,7 @@ class Format(Operator):
             failures = dict(sorted((failures | {int(places[each]): why for each, why in unwritten.items()}).items()))
             passed = passed.filter(np.isin(np.arange(len(passed)), list(unwritten), invert=True))
         self.failure_filter.set_aside(batch.arrow, failures, batch.watermarks)
-        schema = self.context.outputs[0]
-        assert schema is not None
+        schema = self.context.output_schema()
         end = b"" if self.parameters.format == "bin" else b"\n"
         lines = pa.array([row + end for row in rows], pa.binary())
         others = self.others.of(passed).arrow

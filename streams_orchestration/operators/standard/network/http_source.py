@@ -153,8 +153,7 @@ class HttpSource(JournalSource):
 
     def _messages(self, body: bytes, kind: str) -> list[bytes]:
         settings: HttpSourceParameters = self.parameters
-        schema = self.context.outputs[0]
-        assert schema is not None
+        schema = self.context.output_schema()
         names = decoded_schema(schema, settings.metadata).names
         messages = messages_of(body, kind, settings.format, names, settings.separator)
         if any(len(message) > settings.max_message_bytes for message in messages):

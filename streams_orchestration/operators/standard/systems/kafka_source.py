@@ -92,9 +92,8 @@ class KafkaSource(SourceOperator):
 
     def setup(self) -> None:
         """Prepare. The first call of `produce` connects."""
-        schema = self.context.outputs[0]
-        assert schema is not None
-        self.schema, self.decoded = schema, decoded_schema(schema, self.parameters.metadata)
+        self.schema = self.context.output_schema()
+        self.decoded = decoded_schema(self.schema, self.parameters.metadata)
         self.backoff = Backoff(self.context)
         self.reader: KafkaReader | None = None
         self.registered: RegisteredDecoder | None = None

@@ -92,9 +92,7 @@ class PostgresChangeSource(SourceOperator):
         """
         from streams_orchestration.operators.databases.errors import DatabaseError
 
-        schema = self.context.outputs[0]
-        assert schema is not None
-        self.schema = schema
+        self.schema = self.context.output_schema()
         self.columns = changed_columns(self.context, self.parameters)
         self._tuples = RowTuples(self, self.columns, self.parameters.on_bad_tuple)
         self._slot: ReplicationSlot | None = None
