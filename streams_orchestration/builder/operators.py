@@ -239,10 +239,10 @@ def DeltaSink(
     columns: Mapping[str, Any] | None = None,
     suppress: Sequence[Any] | None = None,
     key: Sequence[Any] | None = None,
-    partition_by: Sequence[Any] | None = None,
     create_table: bool | Reference | None = None,
-    add_columns: bool | Reference | None = None,
     on_undeliverable: Literal["fail", "route"] | None = None,
+    partition_by: Sequence[Any] | None = None,
+    add_columns: bool | Reference | None = None,
 ) -> Use:
     """Commits every epoch as one version of the table. The transaction names application, operator and epoch.
 
@@ -252,10 +252,10 @@ def DeltaSink(
         columns: Maps an attribute to its column where the names differ.
         suppress: Attributes that are not written.
         key: Attributes of the key. A tuple replaces the row with the same key.
-        partition_by: Columns that the table is partitioned by.
         create_table: Create the table if it is missing.
-        add_columns: Add a column to the table for each attribute that has none.
         on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others. Default: `fail`.
+        partition_by: Columns that the table is partitioned by.
+        add_columns: Add a column to the table for each attribute that has none.
     """
     return named_use("DeltaSink", plain_keys(locals()))
 
@@ -563,12 +563,12 @@ def HttpSource(
     port: int | Reference,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
     format: Literal["json", "csv", "raw"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     max_message_bytes: int | Reference | None = None,
     journal_limit: int | Reference | None = None,
-    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
-    on_lost_data: Literal["fail", "skip"] | None = None,
     address: str | None = None,
     path: str | None = None,
     token: str | None = None,
@@ -584,12 +584,12 @@ def HttpSource(
         port: Port to listen at. 0: any free port, which the host's log names.
         separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         format: Format of a message. Default: `json`.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
         max_message_bytes: Largest size of one message in bytes. Default: `1048576`.
         journal_limit: Largest number of unread bytes in the journal. Default: `1073741824`.
-        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
-        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         address: Address to listen at. Default: `127.0.0.1`.
         path: Path that requests are posted to. Default: `/`.
         token: Bearer token that requests must have, as ${env:NAME} or ${file:PATH}.
@@ -609,10 +609,10 @@ def IcebergSink(
     columns: Mapping[str, Any] | None = None,
     suppress: Sequence[Any] | None = None,
     key: Sequence[Any] | None = None,
-    partition_by: Sequence[Any] | None = None,
     create_table: bool | Reference | None = None,
-    add_columns: bool | Reference | None = None,
     on_undeliverable: Literal["fail", "route"] | None = None,
+    partition_by: Sequence[Any] | None = None,
+    add_columns: bool | Reference | None = None,
 ) -> Use:
     """Adds every epoch to the table in one commit, which stores application, operator and epoch.
 
@@ -622,10 +622,10 @@ def IcebergSink(
         columns: Maps an attribute to its column where the names differ.
         suppress: Attributes that are not written.
         key: Attributes of the key. A tuple replaces the row with the same key.
-        partition_by: Columns that the table is partitioned by.
         create_table: Create the table if it is missing.
-        add_columns: Add a column to the table for each attribute that has none.
         on_undeliverable: Policy for a tuple that the target can never take. route: set it aside and deliver the others. Default: `fail`.
+        partition_by: Columns that the table is partitioned by.
+        add_columns: Add a column to the table for each attribute that has none.
     """
     return named_use("IcebergSink", plain_keys(locals()))
 
@@ -747,6 +747,8 @@ def KafkaSource(
     brokers: str,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
     client: Mapping[str, Any] | None = None,
     topic: str | Sequence[Any] | None = None,
     pattern: str | None = None,
@@ -755,8 +757,6 @@ def KafkaSource(
     metadata: Mapping[str, Any] | None = None,
     start_at: str | None = None,
     until: Literal["latest"] | None = None,
-    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
-    on_lost_data: Literal["fail", "skip"] | None = None,
     isolation: Literal["read_committed", "read_uncommitted"] | None = None,
     discovery: float | Reference | None = None,
 ) -> Use:
@@ -766,6 +766,8 @@ def KafkaSource(
         brokers: Addresses host:port, separated by commas.
         separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         client: Settings of librdkafka, with secrets as ${env:NAME} or ${file:PATH}.
         topic: Topic, or a list of topics; pattern is the alternative.
         pattern: A regular expression that must match the whole name of a topic.
@@ -774,8 +776,6 @@ def KafkaSource(
         metadata: Maps an attribute to key, topic, partition, offset, timestamp or header.NAME.
         start_at: Position at which reading begins: earliest, latest or a time in ISO 8601. Default: `earliest`.
         until: latest: end the run after the messages that exist when it begins.
-        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
-        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         isolation: read_committed: read only messages of committed transactions. Default: `read_committed`.
         discovery: Seconds between two checks for new partitions. Default: `30`.
     """
@@ -808,12 +808,12 @@ def MQTTSource(
     topics: Sequence[Any],
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
     format: Literal["json", "csv", "raw"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     max_message_bytes: int | Reference | None = None,
     journal_limit: int | Reference | None = None,
-    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
-    on_lost_data: Literal["fail", "skip"] | None = None,
     user: str | None = None,
     password: str | None = None,
     qos: Literal[0, 1] | None = None,
@@ -826,12 +826,12 @@ def MQTTSource(
         topics: Topic filters such as sensors/+/temperature or sensors/#.
         separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         format: Format of a message. Default: `json`.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
         max_message_bytes: Largest size of one message in bytes. Default: `1048576`.
         journal_limit: Largest number of unread bytes in the journal. Default: `1073741824`.
-        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
-        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         user: Name of the user, or a reference ${env:NAME} or ${file:PATH}.
         password: Password of the user, as a reference ${env:NAME} or ${file:PATH}.
         qos: 1: acknowledge a message once it is in the journal. 0: never acknowledge. Default: `1`.
@@ -875,12 +875,12 @@ def NATSSource(
     stream: str,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
     format: Literal["json", "csv", "raw"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     max_message_bytes: int | Reference | None = None,
     journal_limit: int | Reference | None = None,
-    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
-    on_lost_data: Literal["fail", "skip"] | None = None,
     user: str | None = None,
     password: str | None = None,
     subject: str | None = None,
@@ -895,12 +895,12 @@ def NATSSource(
         stream: Name of the JetStream stream.
         separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         format: Format of a message. Default: `json`.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
         max_message_bytes: Largest size of one message in bytes. Default: `1048576`.
         journal_limit: Largest number of unread bytes in the journal. Default: `1073741824`.
-        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
-        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         user: Name of the user, or a reference ${env:NAME} or ${file:PATH}.
         password: Password of the user, as a reference ${env:NAME} or ${file:PATH}.
         subject: Subject filter. Default: all subjects of the stream.
@@ -969,12 +969,12 @@ def PostgresChangeSource(
     slot: str,
     publication: str,
     columns: Mapping[str, Any] | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     changes: Sequence[Any] | None = None,
     start_at: Literal["snapshot", "slot"] | None = None,
     until: Literal["latest"] | None = None,
     poll_period: float | Reference | None = None,
-    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
     on_lost_data: Literal["fail", "skip"] | None = None,
 ) -> Use:
     """Peeks at a replication slot. The offset is a position in the server's log.
@@ -985,12 +985,12 @@ def PostgresChangeSource(
         slot: Replication slot for this source alone, created if it is missing.
         publication: Publication that contains the table.
         columns: Maps an attribute to its column where the names differ.
+        on_bad_tuple: Policy for a row that does not fit. stream: send it to the second output port. Default: `fail`.
         metadata: Maps an attribute to change, committed, position or transaction.
         changes: Kinds of changes that become tuples.
         start_at: snapshot: read all existing rows, then the changes. slot: read the changes that the slot has kept. Default: `snapshot`.
         until: latest: end after the changes that exist when the run begins.
         poll_period: Seconds between two checks for new changes. Default: `0.2`.
-        on_bad_tuple: Policy for a row that does not fit. stream: send it to the second output port. Default: `fail`.
         on_lost_data: Policy for changes that were deleted before they were read. Default: `fail`.
     """
     return named_use("PostgresChangeSource", plain_keys(locals()))
@@ -1020,12 +1020,12 @@ def RedisSource(
     stream: str,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
     format: Literal["json", "csv", "raw"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     max_message_bytes: int | Reference | None = None,
     journal_limit: int | Reference | None = None,
-    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
-    on_lost_data: Literal["fail", "skip"] | None = None,
     user: str | None = None,
     password: str | None = None,
     group: str | None = None,
@@ -1039,12 +1039,12 @@ def RedisSource(
         stream: Key of the stream, which is created if it is missing.
         separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         format: Format of a message. Default: `json`.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
         max_message_bytes: Largest size of one message in bytes. Default: `1048576`.
         journal_limit: Largest number of unread bytes in the journal. Default: `1073741824`.
-        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
-        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         user: Name of the user, or a reference ${env:NAME} or ${file:PATH}.
         password: Password of the user, as a reference ${env:NAME} or ${file:PATH}.
         group: Consumer group, created if it is missing. Default: one for this operator.
@@ -1161,14 +1161,14 @@ def SqlSource(
     *,
     url: str,
     column: str,
+    columns: Mapping[str, Any] | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
     table: str | None = None,
     query: str | None = None,
-    columns: Mapping[str, Any] | None = None,
     start_at: int | Reference | str | None = None,
     until: Literal["latest"] | None = None,
     poll_period: float | Reference | None = None,
     settle: float | Reference | None = None,
-    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
     on_lost_data: Literal["fail", "skip"] | None = None,
 ) -> Use:
     """Reads rows by a growing column. The offset is the last value read and the number of rows read recently.
@@ -1176,14 +1176,14 @@ def SqlSource(
     Args:
         url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. ${env:NAME} means an environment variable.
         column: Column whose values grow from row to row.
+        columns: Maps an attribute to its column where the names differ.
+        on_bad_tuple: Policy for a row that does not fit. stream: send it to the second output port. Default: `fail`.
         table: Table as name or schema.name.
         query: SELECT statement instead of a table.
-        columns: Maps an attribute to its column where the names differ.
         start_at: earliest, latest, or a value; rows with larger values are read. Default: `earliest`.
         until: latest: end after the rows that exist when the run begins.
         poll_period: Seconds between two checks for new rows. Default: `1`.
         settle: Longest time in seconds between an insert and its commit; rows that become visible later count as lost data. Default: `2`.
-        on_bad_tuple: Policy for a row that does not fit. stream: send it to the second output port. Default: `fail`.
         on_lost_data: Policy for rows that become visible with a value below the position. Default: `fail`.
     """
     return named_use("SqlSource", plain_keys(locals()))
@@ -1247,12 +1247,12 @@ def TCPSource(
     *,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
     format: Literal["json", "csv", "raw", "splCsv", "splTxt", "line", "block", "bin"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     max_message_bytes: int | Reference | None = None,
     journal_limit: int | Reference | None = None,
-    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
-    on_lost_data: Literal["fail", "skip"] | None = None,
     types: Mapping[str, Any] | None = None,
     encoding: str | None = None,
     eol_marker: str | None = None,
@@ -1274,12 +1274,12 @@ def TCPSource(
     Args:
         separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         format: Format of a message. splCsv: SPL literals by position; splTxt: an SPL tuple; line: a text; block: bytes; bin: a tuple in SPL's binary encoding. Default: `json`.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
         max_message_bytes: Largest size of one message in bytes. Default: `1048576`.
         journal_limit: Largest number of unread bytes in the journal. Default: `1073741824`.
-        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
-        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
         encoding: Encoding of the texts in splCsv, splTxt and line. Default: `utf-8`.
         eol_marker: Text that ends a message of splCsv, splTxt or line; a line feed, with or without a carriage return, by default.
@@ -1353,12 +1353,12 @@ def UDPSource(
     *,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
+    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
+    on_lost_data: Literal["fail", "skip"] | None = None,
     format: Literal["json", "csv", "raw", "splCsv", "splTxt", "line", "block", "bin"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     max_message_bytes: int | Reference | None = None,
     journal_limit: int | Reference | None = None,
-    on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
-    on_lost_data: Literal["fail", "skip"] | None = None,
     types: Mapping[str, Any] | None = None,
     encoding: str | None = None,
     eol_marker: str | None = None,
@@ -1373,12 +1373,12 @@ def UDPSource(
     Args:
         separator: Character between the values of a CSV row. Default: `,`.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
+        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         format: Format of a message. splCsv: SPL literals by position; splTxt: an SPL tuple; line: a text; block: bytes; bin: a tuple in SPL's binary encoding. Default: `json`.
         metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
         max_message_bytes: Largest size of one message in bytes. Default: `1048576`.
         journal_limit: Largest number of unread bytes in the journal. Default: `1073741824`.
-        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port. Default: `fail`.
-        on_lost_data: Policy for messages that were deleted before they were read. Default: `fail`.
         types: Maps attributes to their types in SPL if the values' texts depend on them, as in enum{red, green}, set<int32> and decimal64; for the formats splCsv, splTxt and bin.
         encoding: Encoding of the texts in splCsv, splTxt and line. Default: `utf-8`.
         eol_marker: Text that ends a message of splCsv, splTxt or line; a line feed, with or without a carriage return, by default.

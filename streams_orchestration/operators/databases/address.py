@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
 
 from streams_orchestration.model.secrets import remember
 from streams_orchestration.operators.errors.errors import RefusedError
@@ -12,6 +14,16 @@ from streams_orchestration.operators.references import UnresolvedReferenceError,
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
+DatabaseUrl = Annotated[
+    str,
+    Field(
+        min_length=1,
+        repr=False,
+        description=(
+            "SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. ${env:NAME} means an environment variable."
+        ),
+    ),
+]
 DRIVERS = {
     "sqlite": "sqlite+pysqlite",
     "postgresql": "postgresql+psycopg",

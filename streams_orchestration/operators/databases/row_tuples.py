@@ -6,8 +6,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pydantic import Field
+
 from streams_orchestration.operators.contract.context import OperatorContext
-from streams_orchestration.operators.contract.operator import SourceOperator
+from streams_orchestration.operators.contract.operator import Parameters, SourceOperator
 from streams_orchestration.operators.databases.values import attribute_values
 from streams_orchestration.operators.formats.bad_tuples import BadTuples, OnBadTuple, check_bad_port
 from streams_orchestration.operators.formats.checks import NULL
@@ -17,6 +19,19 @@ from streams_orchestration.operators.tuples.batch import TupleBatch
 
 MALFORMED: dict[str, str] = dict.fromkeys(("table", "place", "column", "reason", "text"), "string")
 """The attributes that describe a row that does not fit, with their types."""
+
+
+class RowParameters(Parameters):
+    """The parameters shared by sources of rows."""
+
+    columns: dict[str, str] = Field(
+        default_factory=dict, description="Maps an attribute to its column where the names differ."
+    )
+    on_bad_tuple: OnBadTuple = Field(
+        default="fail",
+        alias="onBadTuple",
+        description="Policy for a row that does not fit. stream: send it to the second output port.",
+    )
 
 
 def check_outputs(context: OperatorContext, on_bad_tuple: OnBadTuple) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -13,8 +13,7 @@ from streams_orchestration.operators.clients.backoff import Backoff
 from streams_orchestration.operators.contract.operator import Offset, OperatorContext, ProducedTo, SourceOperator
 from streams_orchestration.operators.errors.errors import DataError, check_attributes
 from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
-from streams_orchestration.operators.formats.bad_tuples import BadTuples, OnBadTuple, check_bad_port
-from streams_orchestration.operators.formats.csv_dialect import CsvParameters
+from streams_orchestration.operators.formats.bad_tuples import BadTuples, check_bad_port
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.reading import JournalReader, TrimmedError
@@ -25,6 +24,7 @@ from streams_orchestration.operators.messages.decoders import (
     Bad,
     Decoded,
     MessageFormat,
+    MessageParameters,
     check_decodable,
     decode,
     decoded_schema,
@@ -39,7 +39,7 @@ JOURNAL = "journal"
 LEAST_LIMIT = 8 << 20
 
 
-class JournalParameters(CsvParameters):
+class JournalParameters(MessageParameters):
     """The parameters shared by all sources with a journal."""
 
     format: MessageFormat = Field(default="json", description="Format of a message.")
@@ -55,14 +55,6 @@ class JournalParameters(CsvParameters):
         alias="journalLimit",
         ge=LEAST_LIMIT,
         description="Largest number of unread bytes in the journal.",
-    )
-    on_bad_tuple: OnBadTuple = Field(
-        default="fail",
-        alias="onBadTuple",
-        description="Policy for a message that cannot be decoded. stream: send it to the second output port.",
-    )
-    on_lost_data: Literal["fail", "skip"] = Field(
-        default="fail", alias="onLostData", description="Policy for messages that were deleted before they were read."
     )
 
     def _faults(self) -> Iterator[str]:

@@ -10,9 +10,8 @@ from typing import Literal
 from pydantic import Field
 
 from streams_orchestration.expressions.functions.patterns import PATTERN_ERRORS, fault_of
-from streams_orchestration.operators.formats.bad_tuples import OnBadTuple
-from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.kafka.client import KafkaParameters
+from streams_orchestration.operators.messages.decoders import MessageParameters
 from streams_orchestration.operators.messages.registered import TopicFormat, check_registry
 from streams_orchestration.operators.messages.registry import RegistryParameters
 
@@ -22,7 +21,7 @@ BAD = {"topic": "string", "partition": "int", "offset": "bigint", "reason": "str
 """Attributes that the second output port may have, with their types."""
 
 
-class KafkaSourceParameters(KafkaParameters, CsvParameters):
+class KafkaSourceParameters(KafkaParameters, MessageParameters):
     """The parameters of `KafkaSource`."""
 
     topic: str | list[str] | None = Field(
@@ -46,14 +45,6 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
     )
     until: Literal["latest"] | None = Field(
         default=None, description="latest: end the run after the messages that exist when it begins."
-    )
-    on_bad_tuple: OnBadTuple = Field(
-        default="fail",
-        alias="onBadTuple",
-        description="Policy for a message that cannot be decoded. stream: send it to the second output port.",
-    )
-    on_lost_data: Literal["fail", "skip"] = Field(
-        default="fail", alias="onLostData", description="Policy for messages that were deleted before they were read."
     )
     isolation: Literal["read_committed", "read_uncommitted"] = Field(
         default="read_committed", description="read_committed: read only messages of committed transactions."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.contract.operator import OperatorContext, Parameters, PendingFile
+from streams_orchestration.operators.contract.operator import OperatorContext, PendingFile
 from streams_orchestration.operators.errors.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.files.partitions import check_partitions
@@ -20,8 +20,7 @@ from streams_orchestration.operators.loading.libraries import import_modules, pa
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink, waiting_directory
-from streams_orchestration.operators.sinks.target_columns import mentions_of_target, target_columns
-from streams_orchestration.operators.sinks.undeliverable import OnUndeliverable
+from streams_orchestration.operators.sinks.target_columns import TargetParameters, mentions_of_target, target_columns
 from streams_orchestration.operators.tuples.arrow_types import batch_without_unsigned, schema_without_unsigned
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
@@ -32,25 +31,15 @@ SCRATCH = "_merging"
 """The name of the directory for merged files, within the directory of waiting files."""
 
 
-class LakeSinkParameters(Parameters):
+class LakeSinkParameters(TargetParameters):
     """The parameters of all sinks of lake tables."""
 
-    columns: dict[str, str] = Field(
-        default_factory=dict, description="Maps an attribute to its column where the names differ."
-    )
-    suppress: list[str] = Field(default_factory=list, description="Attributes that are not written.")
-    key: list[str] = Field(
-        default_factory=list, description="Attributes of the key. A tuple replaces the row with the same key."
-    )
     partition_by: list[str] = Field(
         default_factory=list, alias="partitionBy", description="Columns that the table is partitioned by."
     )
-    create_table: bool = Field(default=False, alias="createTable", description="Create the table if it is missing.")
     add_columns: bool = Field(
         default=False, alias="addColumns", description="Add a column to the table for each attribute that has none."
     )
-
-    on_undeliverable: OnUndeliverable = "fail"
 
     def _faults(self) -> Iterator[str]:
         if len(set(self.partition_by)) < len(self.partition_by):

@@ -6,10 +6,13 @@ import csv
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
+from pydantic import Field
+
 from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.rows import RawRow, parse_leniently
+from streams_orchestration.operators.formats.bad_tuples import OnBadTuple
 from streams_orchestration.operators.formats.checks import NULL, UnfitValueError, utf8_fault
-from streams_orchestration.operators.formats.csv_dialect import CsvDialect
+from streams_orchestration.operators.formats.csv_dialect import CsvDialect, CsvParameters
 from streams_orchestration.operators.formats.csv_reading import read_rows, reader_options
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import BLANK, check_json_schema, read_objects
@@ -25,6 +28,19 @@ MessageFormat = Literal["json", "csv", "raw"]
 
 Parser = Callable[[Sequence[bytes]], "pa.RecordBatch"]
 """Converts each text to one tuple; raises if any of them does not fit."""
+
+
+class MessageParameters(CsvParameters):
+    """The parameters shared by sources of messages."""
+
+    on_bad_tuple: OnBadTuple = Field(
+        default="fail",
+        alias="onBadTuple",
+        description="Policy for a message that cannot be decoded. stream: send it to the second output port.",
+    )
+    on_lost_data: Literal["fail", "skip"] = Field(
+        default="fail", alias="onLostData", description="Policy for messages that were deleted before they were read."
+    )
 
 
 class Bad(NamedTuple):

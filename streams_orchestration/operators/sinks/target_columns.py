@@ -1,23 +1,29 @@
-"""Maps the attributes of a stream to the columns of a table."""
+"""The parameters of sinks that write tuples as rows of a table, and the columns of the attributes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
+from pydantic import Field
+
+from streams_orchestration.operators.contract.operator import Parameters
 from streams_orchestration.operators.errors.errors import check_attributes
 from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.sinks.undeliverable import OnUndeliverable
 
 
-class TargetParameters(Protocol):
-    """The parameters of a sink that choose the columns of its table."""
+class TargetParameters(Parameters):
+    """The parameters shared by sinks that write tuples as rows of a table."""
 
-    columns: dict[str, str]
-    """Maps attributes to columns where the names differ."""
-    suppress: list[str]
-    """Attributes that are not written."""
-    key: list[str]
-    """Attributes that decide which row a tuple replaces."""
+    columns: dict[str, str] = Field(
+        default_factory=dict, description="Maps an attribute to its column where the names differ."
+    )
+    suppress: list[str] = Field(default_factory=list, description="Attributes that are not written.")
+    key: list[str] = Field(
+        default_factory=list, description="Attributes of the key. A tuple replaces the row with the same key."
+    )
+    create_table: bool = Field(default=False, alias="createTable", description="Create the table if it is missing.")
+    on_undeliverable: OnUndeliverable = "fail"
 
 
 def mentions_of_target(parameters: TargetParameters) -> Mentions:

@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from streams_orchestration.operators.contract.operator import OperatorContext, Parameters
-from streams_orchestration.operators.databases.row_tuples import check_outputs
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.databases.row_tuples import RowParameters, check_outputs
 from streams_orchestration.operators.errors.errors import check_attributes
-from streams_orchestration.operators.formats.bad_tuples import OnBadTuple
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.tuples.arrow_types import type_name
 
@@ -25,7 +24,7 @@ METADATA: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-class PostgresChangeSourceParameters(Parameters):
+class PostgresChangeSourceParameters(RowParameters):
     """The parameters of `PostgresChangeSource`."""
 
     url: str = Field(
@@ -38,9 +37,6 @@ class PostgresChangeSourceParameters(Parameters):
         pattern=r"^[a-z0-9_]{1,63}$", description="Replication slot for this source alone, created if it is missing."
     )
     publication: str = Field(min_length=1, description="Publication that contains the table.")
-    columns: dict[str, str] = Field(
-        default_factory=dict, description="Maps an attribute to its column where the names differ."
-    )
     metadata: dict[str, str] = Field(
         default_factory=dict, description="Maps an attribute to change, committed, position or transaction."
     )
@@ -61,11 +57,6 @@ class PostgresChangeSourceParameters(Parameters):
     )
     poll_period: float = Field(
         default=0.2, alias="pollPeriod", ge=0.01, le=3600, description="Seconds between two checks for new changes."
-    )
-    on_bad_tuple: OnBadTuple = Field(
-        default="fail",
-        alias="onBadTuple",
-        description="Policy for a row that does not fit. stream: send it to the second output port.",
     )
     on_lost_data: Literal["fail", "skip"] = Field(
         default="fail", alias="onLostData", description="Policy for changes that were deleted before they were read."

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from streams_orchestration.model.visibility import Visibility
-from streams_orchestration.operators.contract.operator import OperatorContext, Parameters
-from streams_orchestration.operators.databases.address import check_url, shown_url
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.databases.address import DatabaseUrl, check_url, shown_url
 from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.loading.libraries import import_modules
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
-from streams_orchestration.operators.sinks.target_columns import mentions_of_target, target_columns
-from streams_orchestration.operators.sinks.undeliverable import OnUndeliverable
+from streams_orchestration.operators.sinks.target_columns import TargetParameters, mentions_of_target, target_columns
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
@@ -25,26 +24,11 @@ if TYPE_CHECKING:
     from streams_orchestration.operators.databases.table import DatabaseTable
 
 
-class SqlSinkParameters(Parameters):
+class SqlSinkParameters(TargetParameters):
     """The parameters of `SqlSink`."""
 
-    url: str = Field(
-        min_length=1,
-        repr=False,
-        description=(
-            "SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. ${env:NAME} means an environment variable."
-        ),
-    )
+    url: DatabaseUrl
     table: str = Field(min_length=1, pattern=r"^[^.]+(\.[^.]+)?$", description="Table as name or schema.name.")
-    columns: dict[str, str] = Field(
-        default_factory=dict, description="Maps an attribute to its column where the names differ."
-    )
-    suppress: list[str] = Field(default_factory=list, description="Attributes that are not written.")
-    key: list[str] = Field(
-        default_factory=list, description="Attributes of the key. A tuple replaces the row with the same key."
-    )
-    create_table: bool = Field(default=False, alias="createTable", description="Create the table if it is missing.")
-    on_undeliverable: OnUndeliverable = "fail"
     visibility: Visibility = Field(
         default="read_committed",
         description="read_uncommitted: write rows with their batch; a reset does not take them back.",

@@ -7,28 +7,19 @@ from typing import Literal
 
 from pydantic import Field
 
-from streams_orchestration.operators.contract.operator import OperatorContext, Parameters
-from streams_orchestration.operators.databases.row_tuples import check_outputs
+from streams_orchestration.operators.contract.operator import OperatorContext
+from streams_orchestration.operators.databases.address import DatabaseUrl
+from streams_orchestration.operators.databases.row_tuples import RowParameters, check_outputs
 from streams_orchestration.operators.errors.errors import check_attributes
-from streams_orchestration.operators.formats.bad_tuples import OnBadTuple
 
 
-class SqlSourceParameters(Parameters):
+class SqlSourceParameters(RowParameters):
     """The parameters of `SqlSource`."""
 
-    url: str = Field(
-        min_length=1,
-        repr=False,
-        description=(
-            "SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. ${env:NAME} means an environment variable."
-        ),
-    )
+    url: DatabaseUrl
     table: str | None = Field(default=None, pattern=r"^[^.]+(\.[^.]+)?$", description="Table as name or schema.name.")
     query: str | None = Field(default=None, min_length=1, description="SELECT statement instead of a table.")
     column: str = Field(min_length=1, description="Column whose values grow from row to row.")
-    columns: dict[str, str] = Field(
-        default_factory=dict, description="Maps an attribute to its column where the names differ."
-    )
     start_at: int | str = Field(
         default="earliest",
         alias="startAt",
@@ -48,11 +39,6 @@ class SqlSourceParameters(Parameters):
             "Longest time in seconds between an insert and its commit; rows that become visible later count as lost "
             "data."
         ),
-    )
-    on_bad_tuple: OnBadTuple = Field(
-        default="fail",
-        alias="onBadTuple",
-        description="Policy for a row that does not fit. stream: send it to the second output port.",
     )
     on_lost_data: Literal["fail", "skip"] = Field(
         default="fail",
