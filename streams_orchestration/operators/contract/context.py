@@ -149,6 +149,12 @@ class OperatorContext:
         """Return the NOT NULL attributes of an output port; none if they are unknown."""
         return self.required[port] if port < len(self.required) else ()
 
+    def require_one_channel(self, act: str) -> None:
+        """Raise ValueError if several channels of a parallel region would each do the same act of a source."""
+        if self.max_channels > 1:
+            message = f"every channel of the parallel region would {act}; put the source in front of the region"
+            raise ValueError(message)
+
     def output_schema(self, port: int = 0) -> pa.Schema:
         """Return the schema of an output port.
 

@@ -137,12 +137,7 @@ class JournalSource(SourceOperator):
         cls.check_format(context, decoded_schema(schema, parameters.metadata), parameters)
         bad = {"number": "bigint", cls.origin: "string", "reason": "string", "message": "string"}
         check_bad_port(context, parameters.on_bad_tuple, bad, "malformed messages")
-        if context.max_channels > 1:
-            message = (
-                "every channel of the parallel region would receive at the same address; put the source in front of "
-                "the region"
-            )
-            raise ValueError(message)
+        context.require_one_channel("receive at the same address")
         if cls.package is not None:
             require_package(cls.__name__, *cls.package)
 

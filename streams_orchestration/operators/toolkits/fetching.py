@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-from streams_orchestration.operators.contract.operator import Offset, ProducedTo
+from streams_orchestration.operators.contract.operator import Offset, ProducedTo, Punctuation
+from streams_orchestration.operators.journal.records import JournalMessage
 from streams_orchestration.operators.journal.source import JournalSource
-from streams_orchestration.operators.toolkits.typed_ports import default_values, output_column
+from streams_orchestration.operators.toolkits.typed_ports import output_columns
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
 ENDED = "ended"
@@ -17,6 +20,10 @@ class FetchingSource(JournalSource):
     """A source whose tuples have a fetched value in one attribute, and defaults in the others."""
 
     modules = ("requests",)
+    value_origin: ClassVar[str]
+    """The origin of a record with a value."""
+    target: str
+    """The attribute that gets the values; a subclass sets it in `setup`."""
 
     def setup(self) -> None:
         """Prepare the columns and the reading of the journal."""
@@ -36,16 +43,21 @@ class FetchingSource(JournalSource):
             return ProducedTo({**made.offset, "ended": True}, exhausted=True)
         return made
 
-    def submit_values(self, values: list[Any], target: str) -> None:
-        """Submit a tuple for each value of the attribute `target`, with default values of the other attributes.
+    def _submit(self, messages: Sequence[JournalMessage]) -> None:
+        for origin, records in itertools.groupby(messages, lambda each: each.origin):
+            if origin == ENDED:
+                return
+            if origin == self.value_origin:
+                found = [{self.target: self.value(each.value)} for each in records]
+                self.submit(TupleBatch.from_columns(output_columns(found, self.made), self.schema))
+                continue
+            for each in records:
+                self.on_event(origin, each.value)
 
-        Raises RunError if a value cannot be stored in a column.
-        """
-        if values:
-            columns = {
-                each.name: output_column(
-                    values if each.name == target else default_values(each.type, len(values)), self.made, each.name
-                )
-                for each in self.made.attributes
-            }
-            self.submit(TupleBatch.from_columns(columns, self.schema))
+    def value(self, data: bytes) -> Any:
+        """Return the value in a record."""
+        return data.decode(errors="replace")
+
+    def on_event(self, origin: str, data: bytes) -> None:
+        """Act on a record without a value; by default submit a window marker."""
+        self.punctuate(Punctuation.WINDOW)

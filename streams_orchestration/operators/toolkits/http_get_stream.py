@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from pydantic import Field
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
+from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.journal.intake import Intake
-from streams_orchestration.operators.journal.records import JournalMessage
 from streams_orchestration.operators.journal.source import JournalParameters
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.loading.packages import require_package
@@ -27,7 +25,7 @@ from streams_orchestration.operators.toolkits.http_calls import (
 )
 from streams_orchestration.operators.toolkits.http_post import check_response
 from streams_orchestration.operators.toolkits.tuple_to_json import attribute_type
-from streams_orchestration.operators.toolkits.typed_ports import default_values, output_column
+from streams_orchestration.operators.toolkits.typed_ports import output_columns
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.spl.types.types import Tuple, is_string
 
@@ -82,6 +80,7 @@ class HTTPGetStream(FetchingSource):
     """
 
     Parameters = HTTPGetStreamParameters
+    value_origin = LINE
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
@@ -97,11 +96,7 @@ class HTTPGetStream(FetchingSource):
                 raise ValueError(message)
         if len(context.outputs) > 1 and (second := context.outputs[1]) is not None:
             check_response(_second(second))
-        if context.max_channels > 1:
-            message = (
-                "every channel of the parallel region would read the same stream; put the source in front of the region"
-            )
-            raise ValueError(message)
+        context.require_one_channel("read the same stream")
         parameters.check_call()
         require_package("HTTPGetStream", "requests", "http")
 
@@ -184,21 +179,15 @@ class HTTPGetStream(FetchingSource):
         super().setup()
         self.target = self.parameters.target(self.made)
 
-    def _submit(self, messages: Sequence[JournalMessage]) -> None:
-        lines: list[str] = []
-        for message in messages:
-            if message.origin == LINE:
-                lines.append(message.value.decode(errors="replace"))
-                continue
-            self.submit_values(lines, self.target)
-            lines = []
-            if message.origin == CLOSED:
-                self.punctuate(Punctuation.WINDOW)
-            elif message.origin == FAILED:
-                self._submit_failure(json.loads(message.value))
-            else:
-                return
-        self.submit_values(lines, self.target)
+    def on_event(self, origin: str, data: bytes) -> None:
+        """Submit a window marker for a closed connection, or the facts about a failed one.
+
+        Raises ValueError or RunError if the second output port cannot take the facts.
+        """
+        if origin == CLOSED:
+            super().on_event(origin, data)
+        else:
+            self._submit_failure(json.loads(data))
 
     def _submit_failure(self, facts: dict[str, Any]) -> None:
         self.context.logger.warning("%s: %s", masked(self.parameters.url), facts["error"])
@@ -211,14 +200,7 @@ class HTTPGetStream(FetchingSource):
             "responseCode": facts["status"],
             "dataSize": len(facts["data"].encode()),
         }
-        type_ = _second(schema)
-        columns = {
-            each.name: output_column(
-                [values[each.name]] if each.name in values else default_values(each.type, 1), type_, each.name
-            )
-            for each in type_.attributes
-        }
-        self.submit(TupleBatch.from_columns(columns, schema), 1)
+        self.submit(TupleBatch.from_columns(output_columns([values], _second(schema)), schema), 1)
 
 
 def _second(schema: pa.Schema) -> Tuple:

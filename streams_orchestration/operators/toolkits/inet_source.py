@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from pydantic import Field
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
+from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.journal.intake import Intake
-from streams_orchestration.operators.journal.records import JournalMessage
 from streams_orchestration.operators.journal.source import JournalParameters
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.toolkits.fetching import ENDED, FetchingSource
@@ -94,6 +93,7 @@ class InetSource(FetchingSource):
     """
 
     Parameters = InetSourceParameters
+    value_origin = RECORD
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
@@ -107,9 +107,7 @@ class InetSource(FetchingSource):
             if not parameters.ignore_uri_check_exception and not each.startswith(("http://", "https://", "file:/")):
                 message = f"URIList: {masked(each)!r:.80} begins with none of http://, https:// and file:/"
                 raise ValueError(message)
-        if context.max_channels > 1:
-            message = "every channel of the parallel region would fetch the same; put the source in front of the region"
-            raise ValueError(message)
+        context.require_one_channel("fetch the same")
         require_package("InetSource", "requests", "http")
 
     @classmethod
@@ -191,23 +189,11 @@ class InetSource(FetchingSource):
         super().setup()
         self.target, self.kind = self.parameters.target(self.made)
 
-    def _submit(self, messages: Sequence[JournalMessage]) -> None:
-        values: list[object] = []
-        for message in messages:
-            if message.origin == RECORD:
-                values.append(self._value(message.value))
-                continue
-            self.submit_values(values, self.target)
-            values = []
-            if message.origin != MARK:
-                return
-            self.punctuate(Punctuation.WINDOW)
-        self.submit_values(values, self.target)
-
-    def _value(self, data: bytes) -> object:
+    def value(self, data: bytes) -> object:
+        """Return the bytes, the list or the text in a record."""
         if self.kind == BLOB:
             return data
-        return json.loads(data) if self.kind == _LIST else data.decode(errors="replace")
+        return json.loads(data) if self.kind == _LIST else super().value(data)
 
 
 def records_of(data: bytes, lines: int, pad: bytes) -> Iterator[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -75,6 +75,18 @@ def default_values(type_: Type, count: int) -> list[Any]:
     from streams_orchestration.spl.programs.values import default_of
 
     return [default_of(type_)] * count
+
+
+def output_columns(found: Sequence[Mapping[str, Any]], type_: Tuple) -> dict[str, pa.Array]:
+    """Return the columns of tuples whose values were found in part; the other values are defaults.
+
+    Raises RunError if a value cannot be stored in a column.
+    """
+    columns: dict[str, pa.Array] = {}
+    for each in type_.attributes:
+        [default] = default_values(each.type, 1)
+        columns[each.name] = output_column([values.get(each.name, default) for values in found], type_, each.name)
+    return columns
 
 
 def output_column(values: Sequence[Any], type_: Tuple, name: str) -> pa.Array:

@@ -65,11 +65,7 @@ class PostgresChangeSource(SourceOperator):
             message = "url: only PostgreSQL has replication slots; SqlSource reads other databases by a growing column"
             raise ValueError(message)
         changed_columns(context, parameters)
-        if context.max_channels > 1:
-            message = (
-                "every channel of the parallel region would read the same slot; put the source in front of the region"
-            )
-            raise ValueError(message)
+        context.require_one_channel("read the same slot")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: PostgresChangeSourceParameters) -> str:
