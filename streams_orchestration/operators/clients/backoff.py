@@ -15,11 +15,6 @@ PAUSES = Pauses(first=0.5, longest=30.0)
 """Pauses between two attempts to reach a server."""
 
 
-def is_unreachable(error: Exception) -> bool:
-    """Return True for an error that says of itself that its server cannot be reached now."""
-    return isinstance(error, OutsideError)
-
-
 class Backoff:
     """The back-off of a source whose server is unreachable. A log message and a gauge report the outage.
 
@@ -32,7 +27,7 @@ class Backoff:
     def __init__(
         self,
         context: OperatorContext,
-        is_away: Callable[[Exception], bool] = is_unreachable,
+        is_away: Callable[[Exception], bool] = lambda error: isinstance(error, OutsideError),
         refusal: type[Exception] | tuple[type[Exception], ...] = RefusedError,
     ) -> None:
         self._context = context

@@ -27,38 +27,12 @@ class Punctuation(Enum):
     FINAL = "final"
 
 
-def _drop(port: int, batch: TupleBatch) -> None:
-    """Drop a submitted batch: the default of `OperatorContext.submit`, for an operator outside of a PE."""
-
-
 def _sets_no_watermark(watermark: int) -> None:
     """Raise ResultError: the default of `OperatorContext.set_watermark`, for all modes but `manual`."""
     message = (
         f"it sets the watermark {watermark}, but only an operator in the event-time mode `manual` may set watermarks"
     )
     raise ResultError(message)
-
-
-def _assigns_nothing(names: Collection[str]) -> None:
-    """Ignore the names of partitions: the default of `OperatorContext.assign`, outside of event-time graphs."""
-
-
-def _nothing_ahead(_names: Collection[str]) -> frozenset[str]:
-    """Return no partitions: the default of `OperatorContext.too_far_ahead`, outside of event-time graphs."""
-    return frozenset()
-
-
-def _drop_punctuation(port: int, mark: Punctuation) -> None:
-    """Drop a submitted mark: the default of `OperatorContext.punctuate`, for an operator outside of a PE."""
-
-
-def _may_heed_marks(_port: int) -> bool:
-    """Return False: the default of `OperatorContext.unheeded`, for an operator outside of a PE."""
-    return False
-
-
-def _counts_no_marks(port: int, number: int) -> None:
-    """Leave window marks uncounted: the default of `OperatorContext.count_marks`, outside of a PE."""
 
 
 @dataclass(slots=True)
@@ -98,11 +72,13 @@ class OperatorContext:
     """The number of the current micro-batch."""
     now: float = 0.0
     """The time of the current micro-batch in unix seconds; it never goes back."""
-    submit: Callable[[int, TupleBatch], None] = _drop
-    punctuate: Callable[[int, Punctuation], None] = _drop_punctuation
-    unheeded: Callable[[int], bool] = _may_heed_marks
+    submit: Callable[[int, TupleBatch], None] = lambda _port, _batch: None
+    """Sends tuples to an output port; outside of a PE they are dropped."""
+    punctuate: Callable[[int, Punctuation], None] = lambda _port, _mark: None
+    """Sends a mark to an output port; outside of a PE it is dropped."""
+    unheeded: Callable[[int], bool] = lambda _port: False
     """Returns True if no operator handles the window marks of an output port, so counting them is enough."""
-    count_marks: Callable[[int, int], None] = _counts_no_marks
+    count_marks: Callable[[int, int], None] = lambda _port, _number: None
     """Adds to the number of window marks of an output port. They are counted instead of sent if the port is
     `unheeded`.
     """
@@ -115,9 +91,9 @@ class OperatorContext:
     watermark: int | None = None
     """The operator's watermark before the tuples that it is processing, in ticks; None before the first one."""
     set_watermark: Callable[[int], None] = _sets_no_watermark
-    assign: Callable[[Collection[str]], None] = _assigns_nothing
+    assign: Callable[[Collection[str]], None] = lambda _names: None
     """Tell the runtime the names of all partitions that a source reads from now on."""
-    too_far_ahead: Callable[[Collection[str]], frozenset[str]] = _nothing_ahead
+    too_far_ahead: Callable[[Collection[str]], frozenset[str]] = lambda _names: frozenset()
     """Returns the given partitions that a source must not read now, since they are too far ahead (EV65)."""
     away: bool = False
     """True while the server of a source cannot be reached, so that the source cannot become idle (EV51)."""
