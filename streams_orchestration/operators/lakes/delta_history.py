@@ -19,7 +19,6 @@ from streams_orchestration.operators.lakes.delta_store import DeltaStore
 from streams_orchestration.operators.lakes.errors import LakeRefusedError, lake_error
 from streams_orchestration.operators.lakes.history import (
     MOST_AHEAD,
-    Changed,
     DataPart,
     LostVersionsError,
     Start,
@@ -153,7 +152,7 @@ class DeltaHistory:
         operation = next(
             (action["commitInfo"].get("operation", "") for action in actions if "commitInfo" in action), ""
         )
-        return VersionParts(parts, Changed(operation) if removed else None)
+        return VersionParts(parts, operation if removed else None)
 
     def behind(self, position: TablePosition) -> Sequence[UnreadVersion]:
         """Return the version of a position and later ones up to its `until`, whose logs exist, with their rows.

@@ -66,17 +66,12 @@ class DataPart(NamedTuple):
     """The number of rows according to the table's metadata; 0 if unknown."""
 
 
-class Changed(NamedTuple):
-    """A version that removes or replaces rows, with the operation that did so."""
-
-    operation: str
-
-
 class VersionParts(NamedTuple):
-    """The data files to read of a version, and whether it also changed rows."""
+    """The data files to read of a version."""
 
     parts: Sequence[DataPart]
-    changed: Changed | None = None
+    changed_by: str | None = None
+    """The operation by which the version also removed or replaced rows; None if it did not."""
 
 
 class UnreadVersion(NamedTuple):

@@ -16,7 +16,6 @@ from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError, lake_error
 from streams_orchestration.operators.lakes.history import (
     MOST_AHEAD,
-    Changed,
     DataPart,
     LostVersionsError,
     Start,
@@ -256,7 +255,7 @@ class IcebergHistory:
             for entry in manifest.fetch_manifest_entry(self._table.io)
             if entry.status == ManifestEntryStatus.ADDED
         ]
-        return VersionParts(parts, None if operation == Operation.APPEND else Changed(operation.value))
+        return VersionParts(parts, None if operation == Operation.APPEND else operation.value)
 
     def _part(self, file: DataFile) -> DataPart:
         return DataPart(file.file_path, {}, file.record_count)

@@ -221,8 +221,8 @@ class LakeSource(SourceOperator):
         if self.parameters.on_change == "feed" and not position.whole:
             return position._replace(done=True), self._submit_feed(position.version)
         version = self._parts(position)
-        if version.changed is not None:
-            self._check_change(position, version.changed.operation)
+        if version.changed_by is not None:
+            self._check_change(position, version.changed_by)
             if self.parameters.on_change == "skip":
                 return position._replace(done=True), 0
         if position.part >= len(version.parts):
