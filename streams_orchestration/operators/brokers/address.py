@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
+from streams_orchestration.operators.clients.http_client import check_address
 from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.errors.external_errors import chain
 from streams_orchestration.operators.journal.intake import Intake
@@ -46,21 +47,8 @@ class BrokerParameters(JournalParameters):
     @field_validator("url")
     @classmethod
     def _check_url(cls, url: str) -> str:
-        try:
-            parts = urlsplit(url)
-            port = parts.port
-        except ValueError:  # the text of the error may have a part of a password
-            raise ValueError(cls._no_address()) from None
-        if parts.username is not None or parts.password is not None:
-            message = "the address contains a user or password; name them in user and password"
-            raise ValueError(message)
-        if parts.scheme not in cls.schemes or not parts.hostname or port == 0:
-            raise ValueError(cls._no_address())
+        check_address(url, cls.schemes, "host:port", "name them in user and password")
         return url
-
-    @classmethod
-    def _no_address(cls) -> str:
-        return f"it is not an address of the form {' or '.join(f'{scheme}://host:port' for scheme in cls.schemes)}"
 
     @property
     def host_and_port(self) -> tuple[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -18,7 +18,6 @@ from streams_orchestration.operators.references import REFERENCE, Secret, expose
 
 LONGEST_WAIT = 300.0
 """The longest pause in seconds that a receiver may request by `Retry-After`."""
-_NO_ADDRESS = "it is not an address of the form http://host/path or https://host/path"
 _CONTENT = frozenset((400, 413, 422))
 """HTTP statuses that concern the content of a request."""
 _OWN = frozenset(("content-type", "content-length", "content-encoding", "transfer-encoding", "host", "idempotency-key"))
@@ -61,16 +60,8 @@ class HttpParameters(Parameters):
     @field_validator("url")
     @classmethod
     def _check_url(cls, url: str) -> str:
-        try:
-            parts = urlsplit(REFERENCE.sub("reference", url))
-            port = parts.port
-        except ValueError:  # the text of the error may have a part of a password
-            raise ValueError(_NO_ADDRESS) from None
-        if parts.username is not None or parts.password is not None:
-            message = "the address contains a user or password; name it in token or headers, as ${env:NAME}"
-            raise ValueError(message)
-        if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-            raise ValueError(_NO_ADDRESS)
+        bare = REFERENCE.sub("reference", url)
+        check_address(bare, ("http", "https"), "host/path", "name it in token or headers, as ${env:NAME}")
         return url
 
     @field_validator("headers")
@@ -86,6 +77,21 @@ class HttpParameters(Parameters):
             if (names_secret(name) or name.lower() == "key") and not REFERENCE.search(value):
                 raise exposed_secret(name)
         return headers
+
+
+def check_address(url: str, schemes: Collection[str], rest: str, remedy: str) -> None:
+    """Raise ValueError if an address has another form than scheme://rest, or contains a user or a password."""
+    form = f"it is not an address of the form {' or '.join(f'{scheme}://{rest}' for scheme in schemes)}"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:  # the text of the error may have a part of a password
+        raise ValueError(form) from None
+    if parts.username is not None or parts.password is not None:
+        message = f"the address contains a user or password; {remedy}"
+        raise ValueError(message)
+    if parts.scheme not in schemes or not parts.hostname or port == 0:
+        raise ValueError(form)
 
 
 class HttpTarget:
