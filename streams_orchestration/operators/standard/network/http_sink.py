@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Literal
 
 from pydantic import Field
@@ -63,6 +64,16 @@ class HttpSink(EpochSink):
     """
 
     Parameters = HttpSinkParameters
+    target: HttpTarget | None = None
+    taken: tuple[str, int] = ("", 0)
+    """The last delivery that was started, and the number of its requests that were accepted or set aside."""
+    refused: list[Undeliverable]
+    """The tuples that the receiver refused in the requests that `taken` counts."""
+
+    @cached_property
+    def patience(self) -> RetryAfter:
+        """The pause that the receiver has asked for, which outlasts connections."""
+        return RetryAfter()
 
     @classmethod
     def mentions(cls, parameters: HttpSinkParameters) -> Mentions:
@@ -95,12 +106,7 @@ class HttpSink(EpochSink):
         Raises:
             RefusedError: a reference cannot be resolved, or a header contains a line break.
         """
-        self.target: HttpTarget | None = HttpTarget(self.parameters)
-        self.patience: RetryAfter = self.__dict__.get("patience") or RetryAfter()
-        self.taken: tuple[str, int] = self.__dict__.get("taken") or ("", 0)
-        """The last delivery that was started, and the number of its requests that were accepted or set aside."""
-        self.refused: list[Undeliverable] = self.__dict__.get("refused") or []
-        """The tuples that the receiver refused in the requests that `taken` counts."""
+        self.target = HttpTarget(self.parameters)
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Post the delivery, and set refused tuples aside if `onUndeliverable` allows that.
@@ -163,9 +169,8 @@ class HttpSink(EpochSink):
 
     def close(self) -> None:
         """Disconnect."""
-        target: HttpTarget | None = getattr(self, "target", None)
+        target, self.target = self.target, None
         if target is not None:
-            self.target = None
             target.close()
 
 

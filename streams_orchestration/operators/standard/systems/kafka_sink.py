@@ -113,6 +113,11 @@ class KafkaSink(EpochSink):
 
     Parameters = KafkaSinkParameters
     joins_batches = True
+    producer: TransactionalProducer | None = None
+    """The producer, named by the key of the first delivery; None before that."""
+    encoder: RegisteredEncoder | None = None
+    """The encoder, created for the first delivery and then kept; None before, and without a registry."""
+    refused = Refused()
 
     @classmethod
     def mentions(cls, parameters: KafkaSinkParameters) -> Mentions:
@@ -159,13 +164,6 @@ class KafkaSink(EpochSink):
             written = _written(self.context.inputs[0], self.parameters)
             encode(pa.RecordBatch.from_pylist([], schema=written), self.parameters.format, self.parameters.dialect())
 
-    def open(self) -> None:
-        """Prepare. The first delivery connects, since its key determines the producer's name."""
-        self.producer: TransactionalProducer | None = None
-        self.refused: Refused = self.__dict__.get("refused") or Refused()
-        self.encoder: RegisteredEncoder | None = None
-        """The encoder, created for the first delivery and then kept; None before, and without a registry."""
-
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Send the tuples of an epoch, unless that was done before; set refused tuples aside if that is allowed.
 
@@ -205,7 +203,6 @@ class KafkaSink(EpochSink):
                 return super().deliver_files(key, files)
             except MessagesRefusedError:
                 self.close()
-                self.open()
 
     def _parts(
         self, batches: Iterator[TupleBatch], producer: TransactionalProducer, left: list[Undeliverable], epoch: int
@@ -273,9 +270,8 @@ class KafkaSink(EpochSink):
 
     def close(self) -> None:
         """Disconnect."""
-        producer: TransactionalProducer | None = getattr(self, "producer", None)
+        producer, self.producer, self.encoder = self.producer, None, None
         if producer is not None:
-            self.producer = None
             producer.close()
 
     def _messages(self, batch: pa.RecordBatch, begin: int) -> Iterator[KafkaMessage]:

@@ -46,6 +46,7 @@ class SqlSink(EpochSink):
 
     Parameters = SqlSinkParameters
     unsupported = REFUSED["SqlSink"]
+    target: DatabaseTable | None = None
 
     @classmethod
     def mentions(cls, parameters: SqlSinkParameters) -> Mentions:
@@ -90,9 +91,7 @@ class SqlSink(EpochSink):
         parameters = self.parameters
         columns = target_columns(self.context.inputs[0].names, parameters)
         key = tuple(columns[attribute] for attribute in parameters.key)
-        self.target: DatabaseTable | None = DatabaseTable(
-            parameters.url, parameters.table, columns, self.context.inputs[0], key
-        )
+        self.target = DatabaseTable(parameters.url, parameters.table, columns, self.context.inputs[0], key)
         self.target.prepare(create=parameters.create_table)
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
@@ -128,7 +127,6 @@ class SqlSink(EpochSink):
 
     def close(self) -> None:
         """Disconnect."""
-        target: DatabaseTable | None = getattr(self, "target", None)
-        if target is not None:
-            target.close()
+        if self.target is not None:
+            self.target.close()
             self.target = None
