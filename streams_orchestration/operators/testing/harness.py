@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -96,9 +96,6 @@ class OperatorHarness:
             self.context.event_time = (
                 declared_role(self.context, event_time) if isinstance(event_time, str) else event_time
             )
-            self.context.set_watermark = self._set_watermark
-            self.context.assign = self._assign
-            self.context.too_far_ahead = self._too_far_ahead
         self.consistent = 0
         if trigger:
             self.context.region = RegionRole(0, start=True, trigger=True)
@@ -106,6 +103,10 @@ class OperatorHarness:
         self.kind = kind
         self.sent: list[tuple[int, TupleBatch | Punctuation]] = []
         self._watermarks = HarnessWatermarks(self.context, self._send_watermarks)
+        if event_time is not None:
+            self.context.set_watermark = self._watermarks.set
+            self.context.assign = self._watermarks.assign
+            self.context.too_far_ahead = self._watermarks.too_far_ahead
         self._version = 0
         self._stored: Checkpoint = ()
         self._plain = b""
@@ -121,15 +122,6 @@ class OperatorHarness:
     def _submitted(self, port: int, batch: TupleBatch) -> None:
         batch.refuse_nulls(self.context.required_at(port))
         self.sent.append((port, self._watermarks.submitted(port, batch)))
-
-    def _set_watermark(self, watermark: int) -> None:
-        self._watermarks.set(watermark)
-
-    def _assign(self, names: Collection[str]) -> None:
-        self._watermarks.assign(names)
-
-    def _too_far_ahead(self, names: Collection[str]) -> frozenset[str]:
-        return self._watermarks.too_far_ahead(names)
 
     def _send_watermarks(self, port: int, steps: Watermarks) -> None:
         schema = self.context.outputs[port] or pa.schema([])
