@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +12,7 @@ from streams_orchestration.operators.errors.errors import StateError
 from streams_orchestration.operators.errors.faults import report, reported
 from streams_orchestration.operators.event_time.clause import whole_ticks
 from streams_orchestration.operators.event_time.moments import Moments, earlier
+from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.steps import NO_WATERMARK
 from streams_orchestration.operators.event_time.times import time_type, times_and_nulls
 from streams_orchestration.operators.loading.libraries import np
@@ -144,15 +145,19 @@ class EventTimeInput:
         Raises:
             StateError: the state counts the ticks of another attribute.
         """
-        stored = state[_PART]
-        if (stored["attribute"], stored["ticks"]) != (self.role.attribute, self.role.ticks):
-            message = (
-                f"its state counts time by {stored['attribute']}, with {stored['ticks']:,} ticks a second; event time "
-                f"now is {self.role.attribute}, with {self.role.ticks:,} ticks a second; restore the former annotation "
-                "eventTime, or start over with --fresh"
-            )
-            raise StateError(message)
-        self.watermark = stored["watermark"]
+        check_ticks(state[_PART], self.role)
+        self.watermark = state[_PART]["watermark"]
+
+
+def check_ticks(stored: Mapping[str, Any], role: EventTimeRole) -> None:
+    """Raise StateError if a part of a state counts the ticks of another attribute than the role's."""
+    if (stored["attribute"], stored["ticks"]) != (role.attribute, role.ticks):
+        message = (
+            f"its state counts time by {stored['attribute']}, with {stored['ticks']:,} ticks a second; event time now "
+            f"is {role.attribute}, with {role.ticks:,} ticks a second; restore the former annotation eventTime, or "
+            "start over with --fresh"
+        )
+        raise StateError(message)
 
 
 def least_watermark(states: Sequence[State]) -> dict[str, Any]:

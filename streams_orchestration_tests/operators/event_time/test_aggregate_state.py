@@ -173,7 +173,7 @@ def test_a_state_of_another_attribute_or_unit_is_refused():
         Aggregate, [TUPLE.replace("bigint", "timestamp")], [result.replace("bigint, nth", "timestamp, nth").replace(
             "at bigint", "at timestamp")], parameters={"output": OUTPUT, **parameters}, event_time="at",
     )  # fmt: skip
-    with pytest.raises(StateError, match="are in at, with 1,000 ticks a second; event time now is at, with 1,000,000"):
+    with pytest.raises(StateError, match="time by at, with 1,000 ticks a second; event time now is at, with 1,000,000"):
         other.restart(stored)
 
 

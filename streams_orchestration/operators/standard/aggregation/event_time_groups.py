@@ -8,13 +8,12 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Punctuation
-from streams_orchestration.operators.errors.errors import StateError
 from streams_orchestration.operators.event_time.clause import CalendarWindow, IntervalWindow, SessionWindow
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.event_time.steps import NO_WATERMARK, Steps
 from streams_orchestration.operators.event_time.times import as_given_times, time_type
 from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
-from streams_orchestration.operators.inputs.event_time import LATE_PORT
+from streams_orchestration.operators.inputs.event_time import LATE_PORT, check_ticks
 from streams_orchestration.operators.inputs.failed_tuples import own_outputs
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.aggregation.firing_sender import FiringSender
@@ -247,13 +246,7 @@ class EventTimeGroups:
         Raises:
             StateError: the times in the state are of another attribute or unit.
         """
-        before, now = (state["attribute"], state["ticks"]), (self._role.attribute, self._role.ticks)
-        if before != now:
-            message = (
-                f"its panes are in {before[0]}, with {before[1]:,} ticks a second; event time now is {now[0]}, with "
-                f"{now[1]:,}; restore the former annotation eventTime, or start over with --fresh"
-            )
-            raise StateError(message)
+        check_ticks(state, self._role)
         self.watermark = state["watermark"]
         self.cells.load(state)
         self.panes.load(state, self.cells)
