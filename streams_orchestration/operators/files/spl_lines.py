@@ -123,13 +123,16 @@ def write_lines_file(path: Path, items: Sequence[pa.RecordBatch | WrittenMark], 
         _write(path, b"".join(part for item in items for part in binary_of(item, writing)), writing)
         return
     lines = [line for item in items for line in lines_of(item, writing)]
-    text = writing.eol.join([*lines, ""])
+    _write(path, encoded(writing.eol.join([*lines, ""]), writing.encoding), writing)
+
+
+def encoded(text: str, encoding: str) -> bytes:
+    """Return a text in an encoding. Raise DataError if the encoding lacks one of its characters."""
     try:
-        content = text.encode(writing.encoding)
+        return text.encode(encoding)
     except UnicodeEncodeError as error:
-        message = f"{text[error.start]!r} is not a character of {writing.encoding}; see encoding"
+        message = f"{text[error.start]!r} is not a character of {encoding}; see encoding"
         raise DataError(message) from error
-    _write(path, content, writing)
 
 
 def _write(path: Path, content: bytes, writing: LineWriting) -> None:

@@ -21,6 +21,7 @@ from streams_orchestration.operators.tuples.arrow_types import type_name
 
 StateKeys = Mapping[str, str | tuple[str, ...]]
 """Maps each part of the state to the attributes of its keys, in order."""
+_SAME_KEY = "has the same key in two channels, so neither of them has the whole state of the key"
 
 
 class RescaleError(ValueError):
@@ -151,8 +152,7 @@ def keyed(like: KeyedState, tables: Sequence[pa.Table]) -> KeyedState:
     whole = pa.concat_tables(tables).combine_chunks()
     keys = whole.select(like.keys_schema.names)
     if sum(bool(table.num_rows) for table in tables) > 1 and _repeats(keys):
-        message = "has the same key in two channels, so neither of them has the whole state of the key"
-        raise RescaleError(message)
+        raise RescaleError(_SAME_KEY)
     return KeyedState.load({"keys": keys, "values": whole.select(like.values_schema.names)})
 
 
@@ -173,8 +173,7 @@ def divide_dictionaries(parts: Sequence[DictState], channels: Sequence[np.ndarra
     for part, own in zip(parts, channels, strict=True):
         for (key, value), channel in zip(part.items(), own.tolist(), strict=True):
             if key in divided[channel]:
-                message = "has the same key in two channels, so neither of them has the whole state of the key"
-                raise RescaleError(message)
+                raise RescaleError(_SAME_KEY)
             divided[channel][key] = value
     return [DictState(values) for values in divided]
 

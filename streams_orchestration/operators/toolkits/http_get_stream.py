@@ -24,10 +24,10 @@ from streams_orchestration.operators.toolkits.http_calls import (
     listed,
 )
 from streams_orchestration.operators.toolkits.http_post import check_response
-from streams_orchestration.operators.toolkits.tuple_to_json import attribute_type
+from streams_orchestration.operators.toolkits.tuple_to_json import text_attribute
 from streams_orchestration.operators.toolkits.typed_ports import output_columns
 from streams_orchestration.operators.tuples.batch import TupleBatch
-from streams_orchestration.spl.types.types import Tuple, is_string
+from streams_orchestration.spl.types.types import Tuple
 
 LINE, CLOSED, FAILED = "line", "closed", "failed"
 """The origins of records in the journal: a line, a closed connection, a failed connection; see also `ENDED`."""
@@ -62,13 +62,8 @@ class HTTPGetStreamParameters(HttpCallParameters, JournalParameters):
 
         Raises ValueError if the attribute is missing or not a string.
         """
-        names = [each.name for each in type_.attributes]
-        name = names[0] if len(names) == 1 else self.data_attribute_name
-        kind = attribute_type(type_, name, "dataAttributeName")
-        if not is_string(kind):
-            message = f"dataAttributeName: {name} is {kind}, but rstring or ustring is expected"
-            raise ValueError(message)
-        return name
+        name = None if len(type_.attributes) == 1 else self.data_attribute_name
+        return text_attribute(type_, name, "dataAttributeName")
 
 
 class HTTPGetStream(FetchingSource):

@@ -11,12 +11,11 @@ from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.errors.errors import DataError, TupleError
 from streams_orchestration.operators.loading.libraries import np
-from streams_orchestration.operators.toolkits.tuple_to_json import attribute_type, text_attribute
+from streams_orchestration.operators.toolkits.tuple_to_json import attribute_type, structured_type, text_attribute
 from streams_orchestration.operators.toolkits.typed_ports import TypedPortParameters, column_values
 from streams_orchestration.operators.toolkits.typed_results import TypedResults
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.spl.programs.errors import RunError
-from streams_orchestration.spl.types.types import Collection, Tuple
 
 Found = dict[str, Any]
 
@@ -68,12 +67,7 @@ class JSONToTuple(Operator):
         if parameters.json_string_output_attribute is not None:
             text_attribute(own, parameters.json_string_output_attribute, "jsonStringOutputAttribute")
         if parameters.target_attribute is not None:
-            kind = attribute_type(own, parameters.target_attribute, "targetAttribute")
-            if not (isinstance(kind, Tuple) or (isinstance(kind, Collection) and kind.kind != "map")):
-                message = (
-                    f"targetAttribute: {parameters.target_attribute} is {kind}, but a tuple, list or set is expected"
-                )
-                raise ValueError(message)
+            structured_type(own, parameters.target_attribute, "targetAttribute")
         if len(context.outputs) > 1 and context.outputs[1] != context.inputs[0]:
             message = "the second output stream must have the type of the input stream, whose tuples it gets"
             raise ValueError(message)

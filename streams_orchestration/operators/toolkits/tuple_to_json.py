@@ -59,11 +59,7 @@ class TupleToJSON(Operator):
         name = parameters.input_attribute or parameters.root_attribute
         if name is None:
             return "", given
-        kind = attribute_type(given, name, "inputAttribute")
-        if not (isinstance(kind, Tuple) or (isinstance(kind, Collection) and kind.kind != "map")):
-            message = f"inputAttribute: {name} is {kind}, but a tuple, list or set is expected"
-            raise ValueError(message)
-        return name, kind
+        return name, structured_type(given, name, "inputAttribute")
 
     @staticmethod
     def _target(context: OperatorContext, parameters: TupleToJSONParameters) -> str:
@@ -96,6 +92,15 @@ def attribute_type(type_: Tuple, name: str, parameter: str) -> Type:
         names = [each.name for each in type_.attributes]
         message = f"{parameter}: the stream has no attribute {name}{nearest(name, names)}"
         raise UnknownAttributeError(message)
+    return kind
+
+
+def structured_type(type_: Tuple, name: str, parameter: str) -> Type:
+    """Return the type of an attribute. Raise ValueError if it is not a tuple, a list or a set."""
+    kind = attribute_type(type_, name, parameter)
+    if not (isinstance(kind, Tuple) or (isinstance(kind, Collection) and kind.kind != "map")):
+        message = f"{parameter}: {name} is {kind}, but a tuple, list or set is expected"
+        raise ValueError(message)
     return kind
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.contract.operator import OperatorContext
-from streams_orchestration.operators.errors.errors import DataError, check_attributes
+from streams_orchestration.operators.errors.errors import check_attributes
 from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.files.spl_lines import (
     LINE_FORMATS,
@@ -17,6 +17,7 @@ from streams_orchestration.operators.files.spl_lines import (
     LineWriting,
     binary_of,
     check_lines,
+    encoded,
     lines_of,
 )
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
@@ -82,11 +83,7 @@ class LineSinkParameters(CsvParameters):
             yield from binary_of(part, self.writing())
         elif self.format in OWN_FORMATS:
             for line in lines_of(part, self.writing()):
-                try:
-                    yield f"{line}{self.eol_marker}".encode(self.encoding)
-                except UnicodeEncodeError as error:
-                    message = f"{line[error.start]!r} is not a character of {self.encoding}; see encoding"
-                    raise DataError(message) from error
+                yield encoded(f"{line}{self.eol_marker}", self.encoding)
         else:
             for row in encode(part, "json" if self.format == "json" else "csv", self.dialect()):
                 yield (row or b"") + b"\n"
