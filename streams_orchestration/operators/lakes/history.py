@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from typing import IO, Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-
-from streams_orchestration.operators.loading.libraries import pa
 
 ChangePolicy = Literal["fail", "skip", "rewritten", "feed"]
 
@@ -92,63 +90,3 @@ class LostVersionsError(Exception):
         self.what = what
         self.next_version = next_version
         """The first version after the lost ones that can be read; None if there is none yet."""
-
-
-class TableHistory(Protocol):
-    """A table that is read version by version.
-
-    All methods but `open` raise LakeError if it cannot be reached or is gone, and DataError if it was created again or
-    rolled back to before a version that was read, or cannot be read here.
-    """
-
-    place: str
-
-    def start(self, start: Start) -> TablePosition:
-        """Return the position at which reading starts; raise DataError if the table lacks the version of `startAt`."""
-        ...
-
-    def newest(self) -> int:
-        """Look for a newer version, and return the newest one."""
-        ...
-
-    def following(self, version: int) -> int | None:
-        """Return the next version, or None if there is none yet. Raises LostVersionsError."""
-        ...
-
-    def is_at(self, version: int, until: int) -> bool:
-        """Return True if reading up to `version` has reached `until`."""
-        ...
-
-    def id_at(self, version: int, known: str | None) -> str:
-        """Return the table's id at a version. May return `known` if that is still the id of the newest version."""
-        ...
-
-    def parts(self, position: TablePosition) -> VersionParts:
-        """Return the data files to read at a position, and whether rows were changed. Raises LostVersionsError."""
-        ...
-
-    def behind(self, position: TablePosition) -> Sequence[UnreadVersion]:
-        """Return the version of the position and unread later ones, oldest first, at most `MOST_AHEAD` beyond it.
-
-        Versions that can no longer be read are left out.
-        """
-        ...
-
-    def feed(self, version: int) -> pa.Table:
-        """Return the change data feed of a version, with `_change_type`, `_commit_version` and `_commit_timestamp`.
-
-        Raises NotImplementedError for Iceberg, which has no change data feed.
-        """
-        ...
-
-    def columns(self) -> pa.Schema:
-        """Return the columns of the newest version that is known."""
-        ...
-
-    def columns_in(self, file: pa.Schema, names: Sequence[str]) -> Mapping[str, str]:
-        """Map each table column that a data file has to its name in the file."""
-        ...
-
-    def open(self, part: DataPart) -> IO[bytes] | Any:
-        """Open a data file. Raises FileNotFoundError if it is gone, and OSError if it cannot be opened."""
-        ...

@@ -33,7 +33,7 @@ _FIELD_ID = b"PARQUET:field_id"
 
 
 class IcebergHistory:
-    """The snapshots of one table. All methods but `open` and `feed` raise LakeError; see `TableHistory`.
+    """The snapshots of one table. All methods but `open` and `feed` raise LakeError.
 
     `newest` loads the table, and so do `start`, `following` and `behind`. Other methods use the table as it was loaded.
     """

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.formats.checks import UnfitValueError, check_values
 from streams_orchestration.operators.lakes.errors import LakeError, is_away
-from streams_orchestration.operators.lakes.history import DataPart, TableHistory, TablePosition
+from streams_orchestration.operators.lakes.history import DataPart, TablePosition
 from streams_orchestration.operators.loading.libraries import pa, pq
+
+if TYPE_CHECKING:
+    from streams_orchestration.operators.lakes.delta_history import DeltaHistory
+    from streams_orchestration.operators.lakes.iceberg_history import IcebergHistory
+
+    TableHistory = DeltaHistory | IcebergHistory
 
 FEED = {"_change_type": "string", "_commit_version": "bigint", "_commit_timestamp": "timestamp"}
 """The attributes of the change data feed that describe a change, with their types."""

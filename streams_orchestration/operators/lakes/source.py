@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from streams_orchestration import world
 from streams_orchestration.model.names import nearest
@@ -20,7 +20,6 @@ from streams_orchestration.operators.lakes.errors import LakeError, is_away
 from streams_orchestration.operators.lakes.history import (
     DataPart,
     LostVersionsError,
-    TableHistory,
     TablePosition,
     UnreadVersion,
     VersionParts,
@@ -31,6 +30,9 @@ from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.tuples.arrow_types import fits, type_name
 from streams_orchestration.operators.tuples.batch import TupleBatch
+
+if TYPE_CHECKING:
+    from streams_orchestration.operators.lakes.part_reader import TableHistory
 
 
 class LakeSource(SourceOperator):

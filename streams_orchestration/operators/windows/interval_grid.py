@@ -15,58 +15,12 @@ is one slice, or two of them where the duration is not a multiple of the period.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.tuples.watermarks import END, IDLE
 
 LEAST, GREATEST = IDLE, END
 """The range of times in ticks."""
-
-
-class Grid(Protocol):
-    """Panes that are the same for all partitions, numbered in order of time, and made of numbered slices."""
-
-    @property
-    def overlapping(self) -> bool:
-        """True if a time may be in several panes."""
-        ...
-
-    def slices(self, times: np.ndarray) -> np.ndarray:
-        """Return the slice of every time."""
-        ...
-
-    def inside(self, times: np.ndarray) -> np.ndarray | None:
-        """Return a mask of the times that are in a pane; None if panes leave no gaps, so that every time is in one."""
-        ...
-
-    def outside_range(self, times: np.ndarray) -> np.ndarray | None:
-        """Return a mask of the times whose panes begin or end beyond the range of times; None if there is none."""
-        ...
-
-    def first_pane(self, slices: np.ndarray) -> np.ndarray:
-        """Return the earliest pane that each slice is part of."""
-        ...
-
-    def last_pane(self, slices: np.ndarray) -> np.ndarray:
-        """Return the latest pane that each slice is part of."""
-        ...
-
-    def span(self, panes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first and the last slice of every pane."""
-        ...
-
-    def start(self, panes: np.ndarray) -> np.ndarray:
-        """Return the first tick of every pane."""
-        ...
-
-    def end(self, panes: np.ndarray) -> np.ndarray:
-        """Return the end of each pane, which is the first tick after the pane."""
-        ...
-
-    def complete(self, watermarks: np.ndarray) -> np.ndarray:
-        """Return the number of the last pane whose end each watermark has reached (EV31)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from streams_orchestration.operators.keys.comparison import distinct_numbers
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.tuples.watermarks import END, IDLE
-from streams_orchestration.operators.windows.interval_grid import Grid, IntervalGrid
+from streams_orchestration.operators.windows.calendar_grid import CalendarGrid
+from streams_orchestration.operators.windows.interval_grid import IntervalGrid
 from streams_orchestration.operators.windows.pane_cells import ALL, CellRanges, PaneCells, expanded
 from streams_orchestration.operators.windows.pane_numbers import number_batch, number_schema, places_of
 from streams_orchestration.operators.windows.pane_rules import (
@@ -40,7 +41,13 @@ class IntervalPanes:
     """The panes of a grid, whose lengths are in ticks."""
 
     def __init__(
-        self, grid: Grid, discard_age: int, *, by_pane: bool = False, early: int | None = None, sliced: bool = True
+        self,
+        grid: IntervalGrid | CalendarGrid,
+        discard_age: int,
+        *,
+        by_pane: bool = False,
+        early: int | None = None,
+        sliced: bool = True,
     ) -> None:
         """Start with no panes.
 
@@ -168,6 +175,7 @@ class IntervalPanes:
     def take(self, tuples: Arrivals, steps: Steps) -> PaneEntries:
         """Note the slices of a piece's tuples, mark the panes that have new tuples, and return the tuples' cells.
 
+        In `tuples`, `seen` counts steps from the beginning of the piece.
         Tuples between two panes have no cell. Panes are marked only if late tuples are taken, or panes fire early.
         """
         times, places = tuples.times, None

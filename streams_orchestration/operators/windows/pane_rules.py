@@ -1,15 +1,13 @@
-"""The interface of windows of event time: which tuples they take, and which panes fire at which watermark."""
+"""The values of windows of event time: the tuples that they take, and the panes that fire at a watermark."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
-from streams_orchestration.operators.event_time.steps import Steps
 from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.tuples.watermarks import END, IDLE
-from streams_orchestration.operators.windows.pane_cells import CellRanges, PaneCells
+from streams_orchestration.operators.windows.pane_cells import CellRanges
 
 
 class Timing(IntEnum):
@@ -83,87 +81,6 @@ class Fired(NamedTuple):
     nth: np.ndarray
     """The number of firings of the partition in the pane before this one."""
     timing: np.ndarray
-
-
-class Panes(Protocol):
-    """The open panes of windows by event time, which are panes of a grid or sessions."""
-
-    def judge(self, times: np.ndarray, current: np.ndarray) -> Judged:
-        """Find the tuples that are too late, given the watermark before each."""
-        ...
-
-    def outside_range(self, times: np.ndarray) -> np.ndarray | None:
-        """Return a mask of the times whose panes exceed the range of event time; None if there are none."""
-        ...
-
-    def pieces(self, tuples: Arrivals, steps: Steps) -> list[Piece]:
-        """Cut a batch into pieces, so that no tuple joins a pane that has fired before it in the same piece."""
-        ...
-
-    def take(self, tuples: Arrivals, steps: Steps) -> PaneEntries:
-        """Add a piece's tuples to their panes, which it may open or extend, and return the tuples' cells.
-
-        In `tuples`, `seen` counts steps from the beginning of the piece.
-        """
-        ...
-
-    def due(self, steps: Steps, cells: PaneCells) -> Due | None:
-        """Return the panes that fire at the steps of a piece; None if none does."""
-        ...
-
-    def fired(self, due: Due, ranges: np.ndarray, partitions: np.ndarray, steps: Steps) -> Fired:
-        """Record that partitions fire in panes, and return the properties of these firings.
-
-        `due` is the result of the last call of `due`, and `ranges` are positions in it.
-        """
-        ...
-
-    def close(self, steps: Steps, cells: PaneCells) -> CellRanges | None:
-        """Forget the panes that the last step closes (EV34), and their cells; return ranges of their numbers.
-
-        None if no cells are forgotten.
-        """
-        ...
-
-    def last_ends(self, times: np.ndarray, partitions: np.ndarray) -> np.ndarray:
-        """Return the end of the last pane of each tuple that `take` processed, unless `close` has forgotten the pane.
-
-        For a forgotten pane, return a time that is at most `closed_before` of the watermark that closed it.
-        """
-        ...
-
-    def closed_before(self, watermark: int) -> int:
-        """Return the latest end, in ticks, of panes that are closed at this watermark."""
-        ...
-
-    def open_panes(self, watermark: int) -> int:
-        """Return the number of panes that have tuples and are not closed at a watermark.
-
-        A pane that `close` has not forgotten may count whatever the watermark.
-        """
-        ...
-
-    def clear(self) -> None:
-        """Forget all panes."""
-        ...
-
-    def dump(self) -> dict[str, Any]:
-        """Return the panes as parts of the operator's state."""
-        ...
-
-    def load(self, state: Mapping[str, Any], cells: PaneCells) -> None:
-        """Restore a state that `dump` returned; the cells are restored already."""
-        ...
-
-    def absorb(self, state: Mapping[str, Any], before: np.ndarray, after: np.ndarray) -> None:
-        """Add the panes of some partitions of another state.
-
-        Args:
-            state: the other state, as `dump` returned it.
-            before: the numbers of these partitions in the other state.
-            after: the numbers that they get here.
-        """
-        ...
 
 
 def closed_before(watermark: int, age: int) -> int:

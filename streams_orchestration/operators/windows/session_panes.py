@@ -76,7 +76,10 @@ class SessionPanes:
         return [Piece(*each) for each in bounds]
 
     def take(self, tuples: Arrivals, steps: Steps) -> PaneEntries:
-        """Return the cells of a piece's tuples; extend, join and open sessions."""
+        """Return the cells of a piece's tuples; extend, join and open sessions.
+
+        In `tuples`, `seen` counts steps from the beginning of the piece.
+        """
         slices = tuples.times // self._gap
         if not len(slices):
             return PaneEntries(None, slices)
@@ -141,7 +144,10 @@ class SessionPanes:
         return CellRanges(partitions, starts // self._gap, lasts // self._gap, np.arange(len(starts)))
 
     def fired(self, due: Due, ranges: np.ndarray, partitions: np.ndarray, steps: Steps) -> Fired:
-        """Record that sessions fire, and return the properties of these firings. `ranges` are positions in `due`."""
+        """Record that sessions fire, and return the properties of these firings.
+
+        `due` is the result of the last call of `due`, and `ranges` are positions in it.
+        """
         rows = self._due[ranges]
         self.sessions.write_rows(rows)
         index = self.sessions.column("index")[rows]

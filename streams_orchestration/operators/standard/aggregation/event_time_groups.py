@@ -18,7 +18,7 @@ from streams_orchestration.operators.inputs.failed_tuples import own_outputs
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.aggregation.firing_sender import FiringSender
 from streams_orchestration.operators.standard.aggregation.group_results import GroupResults
-from streams_orchestration.operators.standard.aggregation.pane_arrivals import PaneArrivals
+from streams_orchestration.operators.standard.aggregation.pane_arrivals import PaneArrivals, Panes
 from streams_orchestration.operators.standard.aggregation.pane_functions import PaneFunction, column_type
 from streams_orchestration.operators.standard.aggregation.parameters import PaneWindow
 from streams_orchestration.operators.standard.aggregation.sent_results import PaneResults, SentResults
@@ -31,7 +31,7 @@ from streams_orchestration.operators.windows.interval_panes import IntervalPanes
 from streams_orchestration.operators.windows.pane_cells import ALL, PaneCells
 from streams_orchestration.operators.windows.pane_gathering import PaneTables, gathered_panes
 from streams_orchestration.operators.windows.pane_numbers import Renumbered
-from streams_orchestration.operators.windows.pane_rules import Arrivals, Due, Panes, Timing
+from streams_orchestration.operators.windows.pane_rules import Arrivals, Due, Timing
 from streams_orchestration.operators.windows.session_panes import SessionPanes
 
 Refinement = Literal["accumulating", "discarding", "retracting"]

@@ -10,7 +10,11 @@ from streams_orchestration.operators.event_time.times import described_tuple, ti
 from streams_orchestration.operators.inputs.event_time import LATE_PORT, submit_late
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.tuples.batch import TupleBatch
-from streams_orchestration.operators.windows.pane_rules import Panes
+from streams_orchestration.operators.windows.interval_panes import IntervalPanes
+from streams_orchestration.operators.windows.session_panes import SessionPanes
+
+Panes = IntervalPanes | SessionPanes
+"""The open panes of windows by event time, which are panes of a grid or sessions."""
 
 
 class PaneArrivals:

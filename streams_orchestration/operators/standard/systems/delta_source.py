@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.lakes.delta_store import DeltaParameters
-from streams_orchestration.operators.lakes.history import TableHistory
 from streams_orchestration.operators.lakes.source import LakeSource
 from streams_orchestration.operators.lakes.source_parameters import LakeSourceParameters
+
+if TYPE_CHECKING:
+    from streams_orchestration.operators.lakes.delta_history import DeltaHistory
 
 
 class DeltaSourceParameters(LakeSourceParameters, DeltaParameters):
@@ -33,7 +35,7 @@ class DeltaSource(LakeSource):
         """Return the path or address of the table."""
         return parameters.location(context.base)
 
-    def history(self) -> TableHistory:
+    def history(self) -> DeltaHistory:
         """Return the history of the table at the directory or address of `table`, without connecting."""
         from streams_orchestration.operators.lakes.delta_history import DeltaHistory
 

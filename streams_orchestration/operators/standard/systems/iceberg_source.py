@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import OperatorContext
-from streams_orchestration.operators.lakes.history import TableHistory
 from streams_orchestration.operators.lakes.iceberg_catalog import IcebergParameters, advice_of, shown_catalog
 from streams_orchestration.operators.lakes.source import LakeSource
 from streams_orchestration.operators.lakes.source_parameters import LakeSourceParameters
+
+if TYPE_CHECKING:
+    from streams_orchestration.operators.lakes.iceberg_history import IcebergHistory
 
 
 class IcebergSourceParameters(LakeSourceParameters, IcebergParameters):
@@ -43,7 +45,7 @@ class IcebergSource(LakeSource):
         """Return the names of the table and the catalog."""
         return f"{parameters.table} in {shown_catalog(parameters.catalog)}"
 
-    def history(self) -> TableHistory:
+    def history(self) -> IcebergHistory:
         """Return the history of the table in the catalog, without connecting."""
         from streams_orchestration.operators.lakes.iceberg_history import IcebergHistory
 
