@@ -9,29 +9,32 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from streams_orchestration_tests.sources import nodes_of
-from streams_orchestration_tests.texts import MARKS_OF_CODE, private_functions
 
 SECTION = re.compile(r"^\s*((?:[A-Za-z]\w*Error)(?:, [A-Za-z]\w*Error)*),?:?", re.MULTILINE)
 """A line of a section `Raises` that begins with errors."""
 CLAUSE = re.compile(r"[Rr]aises? ((?:\w+Error)(?:(?:, | and | or )\w+Error)*)")
 """The errors of a sentence such as "Raise DataError if ..."."""
-EXPECTED = MARKS_OF_CODE.union(
-    ("CatalogError", "CatalogUnavailableError", "CatalogVersionError", "CommitUnknownError"),
-    ("StorageAwayError", "StorageRefusedError", "StateDirectoryError", "StorageSettingError"),
+EXPECTED = frozenset(
+    (
+        *("AssertionError", "NotImplementedError", "StopIteration"),
+        *("CatalogError", "CatalogUnavailableError", "CatalogVersionError", "CommitUnknownError"),
+        *("StorageAwayError", "StorageRefusedError", "StateDirectoryError", "StorageSettingError"),
+    )
 )
 """Errors of code that is not reached, and of a catalog or a store, which a reader expects of each function with one."""
 GENERAL = re.compile(r"see `|[Ee]rrors (?:of|in) |the errors of")
 """Words that send the reader of a docstring elsewhere for errors. Without them, each error must be named."""
 
+PRIVATE = re.compile(r"_(?!_\w+__$)")
+"""The opening of the name of a private function or class; a special method is not private."""
 Key = tuple[str, str, str]
 """The module, the class (empty outside of one) and the name of a function."""
-Kinds = Mapping[str, set[str]]
-"""Maps each class of errors to its own name and the names of all classes that it derives from."""
 
 
 @dataclass
@@ -39,89 +42,128 @@ class Function:
     """A function or method of the product."""
 
     line: int
-    private: bool
     text: str
-    """The docstrings of the function and of its class."""
+    """The docstring."""
+    around: str
+    """The docstring of the class."""
+    listed: bool
+    """True if the function is public and has a docstring, which names its errors."""
     steps: set[tuple[str | Key, frozenset[str]]]
     """The errors that it raises and the functions that it calls, with the errors that handlers around each catch."""
     errors: frozenset[str]
-    """The errors that callers meet: by the docstring, or by the steps of a private function."""
+    """The errors that callers meet: by the docstrings, or else by the steps."""
+
+
+def private_functions(nodes: Iterable[ast.AST]) -> set[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return the functions with an underscore, and all that are inside of functions or of classes with an underscore.
+
+    Special methods of public classes are public.
+    """
+    found: set[ast.FunctionDef | ast.AsyncFunctionDef] = set()
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            private = PRIVATE.match(node.name) is not None
+            for each in ast.walk(node) if private or not isinstance(node, ast.ClassDef) else ():
+                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and (private or each is not node):
+                    found.add(each)
+    return found
 
 
 def errors_in(text: str) -> frozenset[str]:
     """Return the errors that a docstring says are raised."""
-    section = text.partition("Raises:\n")[2]
-    lines = [match[1] for match in SECTION.finditer(section)]
-    return frozenset(re.findall(r"\w+Error", " ".join([*lines, *CLAUSE.findall(text)])))
+    return frozenset(re.findall(r"\w+Error", " ".join([*listed_in(text), *CLAUSE.findall(text)])))
 
 
-def left_out(sources: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the place of each public function that leaves out an error, the callee that raises it, and the error.
+def listed_in(text: str) -> list[str]:
+    """Return the errors of the section `Raises` of a docstring."""
+    return [name for line in SECTION.findall(text.partition("Raises:\n")[2]) for name in line.split(", ")]
 
-    The sources have the names of their modules. For a `raise` statement the callee is the function itself.
-    """
-    found: dict[Key, Function] = {}
-    bases = {name: [kind.__base__.__name__] for name, kind in vars(builtins).items() if name.endswith("Error")}
-    for module, source in sources.items():
-        nodes = nodes_of(source)
-        found.update(functions(module, nodes))
+
+class Product:
+    """The functions, the classes and the errors of the product, whose sources have the names of their modules."""
+
+    def __init__(self, sources: Mapping[str, str]) -> None:
+        self.functions: dict[Key, Function] = {}
+        self.bases: dict[tuple[str, str], list[Key]] = {}
+        """Maps module and name of a class to its bases."""
+        for module, source in sources.items():
+            self._read(module, nodes_of(source))
+        self.errors = {name: [kind.__base__.__name__] for name, kind in vars(builtins).items() if "Error" in name}
+        """Maps each class of errors to the names of its bases."""
+        for (_, name), bases in self.bases.items():
+            if name[0].isupper():
+                self.errors[name] = [base.rpartition(".")[2] for _, _, base in bases]
+        for key, each in self.functions.items():
+            if each.listed:
+                each.errors = each.errors.union(*(errors_in(other.text) for other in self.overridden(key)))
+        unlisted = [each for each in self.functions.values() if not each.listed]
+        while sum(map(self._advanced, unlisted)):
+            pass
+
+    def _read(self, module: str, nodes: Sequence[ast.AST]) -> None:
+        private = private_functions(nodes)
+        names: dict[str, Key] = {}
         for node in nodes:
-            if isinstance(node, ast.ClassDef) and node.name.endswith("Error"):
-                bases[node.name] = [ast.unparse(base).rpartition(".")[2] for base in node.bases]
-
-    def kinds_of(name: str) -> set[str]:
-        return {name}.union(*(kinds_of(base) for base in bases.get(name, ()) if base != name))
-
-    kinds = {name: kinds_of(name) for name in bases}
-    propagate(found, kinds)
-    for (module, _, name), each in found.items():
-        if not each.private and each.text.strip() and not GENERAL.search(each.text):
-            for callee, error in sorted(set(reaching(each, found, kinds))):
-                if error not in EXPECTED and not any(kind in each.text for kind in kinds.get(error, {error})):
-                    yield f"{module}:{each.line} {name}", callee or name, error
-
-
-def functions(module: str, nodes: Sequence[ast.AST]) -> Iterator[tuple[Key, Function]]:
-    """Yield the functions and methods of a module."""
-    private = private_functions(nodes)
-    imported: dict[str, Key] = {}
-    for node in nodes:
-        if isinstance(node, ast.ImportFrom) and node.module is not None:
-            imported.update({each.asname or each.name: (node.module, "", each.name) for each in node.names})
-    for owner in nodes:
-        if isinstance(owner, ast.Module | ast.ClassDef):
-            within, around = (owner.name, ast.get_docstring(owner)) if isinstance(owner, ast.ClassDef) else ("", "")
+            if isinstance(node, ast.ImportFrom) and node.module is not None:
+                names.update({each.asname or each.name: (node.module, "", each.name) for each in node.names})
+        for owner in nodes:
+            if not isinstance(owner, ast.Module | ast.ClassDef):
+                continue
+            within, around = "", ""
+            if isinstance(owner, ast.ClassDef):
+                within, around = owner.name, ast.get_docstring(owner) or ""
+                bases = [ast.unparse(each.value if isinstance(each, ast.Subscript) else each) for each in owner.bases]
+                self.bases[module, within] = [names.get(each, (module, "", each)) for each in bases]
             for node in owner.body:
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                     text = ast.get_docstring(node) or ""
-                    steps = set(_steps(node, frozenset(), (module, within), imported))
-                    texts = f"{text} {around or ''}"
-                    function = Function(node.lineno, node in private, texts, steps, errors_in(text))
-                    yield (module, within, node.name), function
+                    listed = bool(text) and node not in private
+                    errors = errors_in(text) if listed else frozenset[str]()
+                    steps = set(_steps(node, frozenset(), (module, within), names))
+                    self.functions[module, within, node.name] = Function(
+                        node.lineno, text, around, listed, steps, errors
+                    )
 
+    def _advanced(self, function: Function) -> bool:
+        """Set the errors of a function from its steps; return True if they were others."""
+        before, function.errors = function.errors, frozenset(error for _, error in self.reaching(function))
+        return before != function.errors
 
-def propagate(found: Mapping[Key, Function], kinds: Kinds) -> None:
-    """Set the errors of private functions, through one another."""
-    private = [each for each in found.values() if each.private]
-    changed = True
-    while changed:
-        changed = False
-        for each in private:
-            errors = frozenset(error for _, error in reaching(each, found, kinds))
-            changed |= errors != each.errors
-            each.errors = errors
+    def overridden(self, key: Key) -> Iterator[Function]:
+        """Yield the methods that a method overrides, from near to far."""
+        module, within, name = key
+        for where, _, base in self.bases.get((module, within), ()):
+            if (where, base, name) in self.functions:
+                yield self.functions[where, base, name]
+            yield from self.overridden((where, base, name))
 
+    @functools.cache  # noqa: B019  one object is made
+    def kinds(self, error: str) -> set[str]:
+        """Return the name of a class of errors, and the names of all classes that it derives from."""
+        return {error}.union(*(self.kinds(base) for base in self.errors.get(error, ()) if base != error))
 
-def reaching(function: Function, found: Mapping[Key, Function], kinds: Kinds) -> Iterator[tuple[str, str]]:
-    """Yield callee and error for the errors that reach the caller of a function; its own have an empty callee."""
-    for step, caught in function.steps:
-        if isinstance(step, str):
-            callee, errors = "", {step}
-        else:
-            callee, errors = step[2], found[step].errors if step in found else ()
-        for error in errors:
-            if not caught & (kinds.get(error, {error}) | {"Exception", "BaseException"}):
-                yield callee, error
+    def reaching(self, function: Function) -> Iterator[tuple[str, str]]:
+        """Yield callee and error for the errors that reach the caller of a function; its own have an empty callee."""
+        for step, caught in function.steps:
+            if isinstance(step, str):
+                name, errors = "", [step]
+            else:
+                name, errors = step[2], self.functions[step].errors if step in self.functions else ()
+            for error in errors:
+                if not caught & (self.kinds(error) | {"Exception", "BaseException"}):
+                    yield name, error
+
+    def left_out(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the place of each public function that leaves out an error, the callee that raises it, and the error.
+
+        For a `raise` statement the callee is the function itself.
+        """
+        for key, each in self.functions.items():
+            if each.listed and not GENERAL.search(f"{each.text} {each.around}"):
+                named = " ".join((each.text, each.around, *(other.text for other in self.overridden(key))))
+                for callee, error in sorted(set(self.reaching(each))):
+                    if error not in EXPECTED and not any(kind in named for kind in self.kinds(error)):
+                        yield f"{key[0]}:{each.line} {key[2]}", callee or key[2], error
 
 
 def _steps(
@@ -137,7 +179,7 @@ def _steps(
                 yield imported.get(name, (place[0], "", name)), inside
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
                 yield (*place, name), inside
-            case ast.Raise(exc=ast.Call(func=ast.Name(id=name)) | ast.Name(id=name)) if name.endswith("Error"):
+            case ast.Raise(exc=ast.Call(func=ast.Name(id=name)) | ast.Name(id=name)) if name[0].isupper():
                 yield name, inside
             case _:
                 pass

@@ -145,7 +145,7 @@ RULES = {
     "silent": Rule(
         ("docstring", "function", "property"),
         lambda text: [text.text[:60]] if text.silent else [],
-        "add `Raises:`, or say when the result or the field is None",
+        "say when the result or the field is None",
     ),
     "hidden act": Rule(
         ("function", "property"),

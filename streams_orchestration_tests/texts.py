@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,15 +16,7 @@ LITERAL_OR_COMMENT = re.compile(
 """A text of Python, in which a `#` begins no comment, or a comment."""
 DIRECTIVE = re.compile(r"(?:noqa|type|pyright|fmt|ruff): \S+(?:\s+-)?\s*")
 """A comment for a tool, behind which a reason may follow."""
-MENTIONS_ERRORS = re.compile(r"\b([Rr]aises?|[Rr]efuses?|[Ff]ails?|Exit|[Rr]eject)")
-MENTIONS_FAULTS = re.compile(MENTIONS_ERRORS.pattern + r"|\b([Rr]eport(s|ed)?)\b")
 MENTIONS_NONE = re.compile(r"\b(None|if|unless|[Nn]othing|may)\b")
-MARKS_OF_CODE = {"NotImplementedError", "AssertionError", "StopIteration"}
-"""Errors of code that is not reached, which no docstring needs to mention."""
-CHECKING = re.compile(r"_?(check|require|refuse)(_|$)")
-"""Openings of the names of functions that raise or report a fault, or do nothing."""
-PRIVATE = re.compile(r"_(?!_\w+__$)")
-"""The opening of the name of a private function or class; a special method is not private."""
 GIVES = re.compile(r"(Returns?|Yields?)\b")
 ACTS = {
     "report": r"\b(?:report|refus)",
@@ -49,7 +41,7 @@ class Text:
     place: str
     text: str
     silent: bool = False
-    """True for a docstring that leaves out an error of its function's body, or that a result or field may be None."""
+    """True for a docstring that leaves out that a result or field may be None."""
     hidden_act: str = ""
     """The act of a function's body that its docstring, which opens with "Return" or "Yield", leaves out."""
 
@@ -63,9 +55,8 @@ def texts_of(place: str, source: str, nodes: Iterable[ast.AST]) -> Iterator[Text
     yield from (Text("comment", f"{place}:{line}", text) for line, text in comments(source))
 
 
-def docstrings(place: str, nodes: Sequence[ast.AST]) -> Iterator[Text]:
+def docstrings(place: str, nodes: Iterable[ast.AST]) -> Iterator[Text]:
     """Yield the docstrings of a module, its classes, functions and attributes."""
-    private = private_functions(nodes)
     for owner in nodes:
         if isinstance(owner, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(owner)
@@ -73,8 +64,7 @@ def docstrings(place: str, nodes: Sequence[ast.AST]) -> Iterator[Text]:
                 where = f"{place}:{getattr(owner, 'lineno', 1)}"
                 if isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef):
                     kind = "property" if _is_property(owner) else "function"
-                    silent = may_be_none_silently(owner, text) or (owner not in private and hides_error(owner, text))
-                    yield Text(kind, where, text, silent, hidden_act(owner, text))
+                    yield Text(kind, where, text, is_silent(owner, text), hidden_act(owner, text))
                 else:
                     yield Text("exception" if _is_exception(owner) else "docstring", where, text)
         body = getattr(owner, "body", None)
@@ -142,75 +132,16 @@ def _is_exception(owner: ast.Module | ast.ClassDef) -> bool:
     return any(ast.unparse(base).endswith(("Error", "Exception")) for base in bases)
 
 
-def private_functions(nodes: Iterable[ast.AST]) -> set[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Return the functions with an underscore, and all that are inside of functions or of classes with an underscore.
-
-    Special methods of public classes are public.
-    """
-    found: set[ast.FunctionDef | ast.AsyncFunctionDef] = set()
-    for node in nodes:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            private = PRIVATE.match(node.name) is not None
-            for each in ast.walk(node) if private or not isinstance(node, ast.ClassDef) else ():
-                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and (private or each is not node):
-                    found.add(each)
-    return found
-
-
-def may_be_none_silently(function: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> bool:
+def is_silent(function: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> bool:
     """Return True if a docstring leaves out that the result may be None."""
     optional = function.returns is not None and ast.unparse(function.returns).endswith("| None")
     return optional and not MENTIONS_NONE.search(text)
-
-
-def hides_error(function: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> bool:
-    """Return True if a docstring does not mention an error of its function's body."""
-    if MENTIONS_ERRORS.search(text):
-        return False
-    statements = list(_not_handled(function.body))
-    return any(map(_raises, statements)) or (not MENTIONS_FAULTS.search(text) and any(map(_checks, statements)))
 
 
 def is_silent_field(field: ast.stmt, text: str) -> bool:
     """Return True if a docstring leaves out that its field may be None."""
     optional = isinstance(field, ast.AnnAssign) and ast.unparse(field.annotation).endswith("| None")
     return optional and not re.search("None|by default", text)
-
-
-def _raises(statement: ast.stmt) -> bool:
-    """Return True for a statement that raises an error which a docstring must mention."""
-    match statement:
-        case ast.Raise(exc=ast.Call(func=ast.Name(id=name)) | ast.Name(id=name)):
-            return name[0].isupper() and name not in MARKS_OF_CODE
-        case _:
-            return False
-
-
-def _checks(statement: ast.stmt) -> bool:
-    """Return True for a call of a function that only checks: it raises or reports a fault, by its name."""
-    match statement:
-        case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
-            return CHECKING.match(name) is not None
-        case _:
-            return False
-
-
-def _not_handled(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield statements and the ones inside them, but none that a handler of errors or an inner function holds."""
-    for statement in statements:
-        yield statement
-        match statement:
-            case ast.Try(handlers=handlers, orelse=others, finalbody=final):
-                inside = [*(each for handler in handlers for each in handler.body), *others, *final]
-                if not handlers:
-                    inside += statement.body
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                inside = []
-            case ast.Match(cases=cases):
-                inside = [each for case in cases for each in case.body]
-            case _:
-                inside = [*getattr(statement, "body", ()), *getattr(statement, "orelse", ())]
-        yield from _not_handled(inside)
 
 
 def hidden_act(function: ast.AST, text: str) -> str:
