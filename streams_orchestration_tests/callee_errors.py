@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 from streams_orchestration_tests.sources import nodes_of
 
-SECTION = re.compile(r"^\s*((?:[A-Za-z]\w*Error)(?:, [A-Za-z]\w*Error)*),?:?", re.MULTILINE)
+SECTION = re.compile(r"^\s*(\w*(?:Error|Exception)(?:, \w*(?:Error|Exception))*),?:?", re.MULTILINE)
 """A line of a section `Raises` that begins with errors."""
 CLAUSE = re.compile(r"[Rr]aises? ((?:\w+Error)(?:(?:, | and | or )\w+Error)*)")
 """The errors of a sentence such as "Raise DataError if ..."."""
 EXPECTED = frozenset(
     (
-        *("AssertionError", "NotImplementedError", "StopIteration"),
+        *("AssertionError", "Exception", "NotImplementedError", "StopIteration"),
         *("CatalogError", "CatalogUnavailableError", "CatalogVersionError", "CommitUnknownError"),
         *("StorageAwayError", "StorageRefusedError", "StateDirectoryError", "StorageSettingError"),
     )
@@ -71,7 +71,8 @@ def private_functions(nodes: Iterable[ast.AST]) -> set[ast.FunctionDef | ast.Asy
 
 def errors_in(text: str) -> frozenset[str]:
     """Return the errors that a docstring says are raised."""
-    return frozenset(re.findall(r"\w+Error", " ".join([*listed_in(text), *CLAUSE.findall(text)])))
+    clauses = " ".join(CLAUSE.findall(text))
+    return frozenset((*listed_in(text), *re.findall(r"\w+Error", clauses)))
 
 
 def listed_in(text: str) -> list[str]:
@@ -164,6 +165,14 @@ class Product:
                 for callee, error in sorted(set(self.reaching(each))):
                     if error not in EXPECTED and not any(kind in named for kind in self.kinds(error)):
                         yield f"{key[0]}:{each.line} {key[2]}", callee or key[2], error
+
+    def repeated(self) -> Iterator[tuple[str, str]]:
+        """Yield place and error for each error in the list of a method that an overridden method may raise as well."""
+        for key, each in self.functions.items():
+            above = {error for other in self.overridden(key) for error in errors_in(other.text)}
+            for error in sorted(listed_in(each.text)):
+                if not self.kinds(error).isdisjoint(above):
+                    yield f"{key[0]}:{each.line} {key[2]}", error
 
 
 def _steps(

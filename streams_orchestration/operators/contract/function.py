@@ -47,10 +47,6 @@ class FunctionOperator(Operator):
         their watermarks. If the function makes new batches, it is called again, from then on for the tuples between two
         watermarks, since nothing says which of its tuples come after a watermark. A batch of watermarks without tuples
         does not reach the function.
-
-        Raises:
-            ResultError: the result is of another type, or its attributes differ from the output stream.
-            DataError: a value does not fit its attribute.
         """
         if batch.watermarks is None:
             for part in self._parts(self.function(batch, *self.arguments)):

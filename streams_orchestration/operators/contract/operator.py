@@ -144,10 +144,10 @@ class Operator:
         return ()
 
     def setup(self) -> None:
-        """Open resources. Called once on each instance, before its first tuple and before `restore`."""
+        """Open resources, once, before the first tuple and `restore`. Raises ValueError or OSError if it cannot."""
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Handle tuples that arrived on an input port."""
+        """Handle tuples that arrived on an input port. Raises DataError or TupleError if a value does not fit."""
 
     def load(self) -> None:
         """Import the modules that the operator's threads and the host's threads need, without connecting to anything.
@@ -161,14 +161,14 @@ class Operator:
         """Handle a mark. `FINAL` arrives once, after every connection of the port has delivered it (rule 24).
 
         Window marks are forwarded to the output ports whose model preserves them, unless `passes_marks` is false. Final
-        marks are forwarded to all output ports.
+        marks are forwarded to all output ports. Raises DataError or TupleError if a value does not fit.
         """
 
     def on_watermark(self, watermark: int) -> None:
         """Handle a step of the operator's watermark, in ticks, before it is sent on; may submit tuples (EV21).
 
         Called for operators in an event-time graph that do not set `keeps_places`. The greatest watermark, 2**63 - 1,
-        says that all streams have ended.
+        says that all streams have ended. Raises DataError or TupleError if a value does not fit.
         """
 
     def on_timers(self, due: DueTimers) -> None:
@@ -211,7 +211,7 @@ class Operator:
         return {}
 
     def restore(self, state: State) -> None:
-        """Restore a state that `checkpoint` returned."""
+        """Restore a state that `checkpoint` returned. Raises StateError or DataError if it does not fit."""
 
     @classmethod
     def has_state(cls, parameters: Any) -> bool:
@@ -327,7 +327,7 @@ class SourceOperator(Operator):
         """Submit about `limit` tuples at most, starting at `offset` and ending at `until` if that is set.
 
         The same offset must always give the same tuples in the same order. `exhausted` is true at the end of the input
-        and at `until`.
+        and at `until`. Raises DataError or TupleError if the input is lost, or a value does not fit.
         """
         raise NotImplementedError
 
@@ -352,7 +352,7 @@ class SourceOperator(Operator):
         """Return the end of the input that exists now, as JSON that the source later finds in `until`.
 
         Called once before `produce` in a run with `--available-now`. If the external system cannot be reached, return
-        None; the method is called again after `pause`.
+        None; the method is called again after `pause`. Raises ValueError if the input can never be read.
         """
         raise NotImplementedError
 

@@ -166,12 +166,7 @@ class JournalSource(SourceOperator):
         """The messages of the last call of `produce`."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next messages, and update the lag; without any, check whether the receiver reports a problem.
-
-        Raises:
-            DataError: a message cannot be decoded and `onBadTuple` is `fail`, messages are lost and `onLostData` is
-                `fail`, the journal is damaged, or receiving is permanently refused.
-        """
+        """Submit the next messages, and update the lag; without any, check whether the receiver reports a problem."""
         try:
             offset, self.read = self._next_messages(offset, limit)
         except DamagedError as error:

@@ -110,7 +110,6 @@ class LakeSink(EpochSink):
         Raises:
             LakeError: the table refuses or cannot be reached.
             UnresolvedReferenceError: a reference to a secret cannot be resolved.
-            WaitingFileError: a file cannot be read, or was altered.
             OSError: a merged file cannot be written.
         """
         aside = partial(self.set_aside, key) if self.sets_aside else None
@@ -153,7 +152,6 @@ class LakeSink(EpochSink):
 
         Raises:
             DataError: a value is too long to name a partition directory.
-            OSError: a file cannot be written.
         """
         if self.parameters.key:
             return super().prepare_commit()

@@ -77,13 +77,7 @@ class LakeSource(SourceOperator):
         """The position from which the next call continues if the current call fails."""
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the newest version, or None if the table cannot be reached, which is logged.
-
-        Raises:
-            LakeError: the table does not exist or cannot be read.
-            UnresolvedReferenceError: a secret cannot be resolved.
-            DataError: the table is another one than before, or lacks a column or has it with a type that does not fit.
-        """
+        """Return the newest version, or None if the table cannot be reached, which is logged."""
 
         def newest() -> Offset:
             self._open(offset)
@@ -114,7 +108,6 @@ class LakeSource(SourceOperator):
         starting position, so that a repeated first call starts there as well.
 
         Raises:
-            DataError: rows are lost, deleted or updated, or do not fit; the message names version and remedy.
             LakeError: the table does not exist or cannot be read.
             UnresolvedReferenceError: a secret cannot be resolved.
         """

@@ -95,6 +95,10 @@ class EpochSink(Operator):
         Args:
             key: the same key whenever these tuples are delivered.
             batches: the tuples, in order; read lazily.
+
+        Raises:
+            RefusedError: the target will never take the tuples.
+            Exception: the delivery failed, and is to be retried.
         """
         raise NotImplementedError
 

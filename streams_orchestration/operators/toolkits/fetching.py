@@ -31,11 +31,7 @@ class FetchingSource(JournalSource):
         self.made = self.parameters.output_type(self.context)
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next records. After the record of the end, the source is exhausted.
-
-        Raises:
-            DataError: records in the journal are lost, or receiving is permanently refused.
-        """
+        """Submit the next records. After the record of the end, the source is exhausted."""
         if offset.get("ended"):
             return ProducedTo(offset, exhausted=True)
         made = super().produce(offset, limit)

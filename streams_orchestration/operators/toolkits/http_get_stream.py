@@ -107,10 +107,6 @@ class HTTPGetStream(FetchingSource):
 
         The journal also gets a record for each closed or failed connection, and for the end. Between two connections,
         pause for `retryDelay` seconds, or longer with `backoff`.
-
-        Raises:
-            ValueError: the file with the credentials cannot be read, or OAuth 1 lacks a property.
-            DamagedError: an acknowledged message is missing in the journal.
         """
         given: HTTPGetStreamParameters = self.parameters
         encoding = "identity" if given.disable_compression else "gzip, deflate"

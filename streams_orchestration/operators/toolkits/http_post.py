@@ -108,7 +108,6 @@ class HTTPPost(Operator):
         is 0. Otherwise `dataSize` counts the bytes of `data` in UTF-8.
 
         Raises:
-            DataError: other attributes are to be added to the attribute `jsonString`, which is not a JSON object.
             RunError: an attribute is null without being optional, or a value cannot be stored in its column.
         """
         found: list[dict[str, Any]] = []

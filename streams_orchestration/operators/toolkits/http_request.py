@@ -200,11 +200,7 @@ class HTTPRequest(Operator):
         import_modules("requests")
 
     def setup(self) -> None:
-        """Prepare the client. The first request connects.
-
-        Raises:
-            ValueError: the file with the credentials cannot be read, or OAuth 1 lacks a property.
-        """
+        """Prepare the client. The first request connects."""
         given = self.parameters
         self.properties = properties_of(
             self.context, given.authentication_file, listed(given.authentication_properties)
@@ -225,7 +221,6 @@ class HTTPRequest(Operator):
         """Make the requests of a batch, and submit the tuples with the responses if there is an output port.
 
         Raises:
-            TupleError: a tuple's method is not one of HTTP, or its address or header is malformed.
             RunError: an attribute is null without being optional, or a value cannot be stored in its column.
         """
         found: list[dict[str, Any]] = []

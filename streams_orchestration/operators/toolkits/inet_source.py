@@ -122,9 +122,6 @@ class InetSource(FetchingSource):
 
         The journal also gets the end of each fetch with `punctPerFetch`, and the end of the source. A document that
         cannot be fetched is logged and left out.
-
-        Raises:
-            DamagedError: an acknowledged message is missing in the journal.
         """
         given: InetSourceParameters = self.parameters
         _, kind = given.target(given.output_type(self.context))

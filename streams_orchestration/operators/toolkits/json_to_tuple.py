@@ -104,7 +104,6 @@ class JSONToTuple(Operator):
         A tuple whose text does not fit goes to the second port. Without this port it is dropped and counted.
 
         Raises:
-            TupleError: a text does not fit, there is no second port, and `ignoreParsingError` is false.
             RunError: an attribute is null without being optional, or a value cannot be stored in its column.
         """
         texts = column_values(batch, self.given, self.source)

@@ -257,11 +257,7 @@ class PollingListener(CommitListener):
         self._interrupted.set()
 
     def take(self) -> Collection[str]:
-        """Return `ANYTHING` if the value has changed since the last call; otherwise return nothing.
-
-        Raises:
-            OSError: the value cannot be got.
-        """
+        """Return `ANYTHING` if the value has changed since the last call; otherwise return nothing."""
         last, self._last = self._last, self._value()
         return (ANYTHING,) if last != self._last else ()
 

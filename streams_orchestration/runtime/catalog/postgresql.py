@@ -126,11 +126,7 @@ class PostgresqlDatabase(Database):
         return self.name
 
     def open_listener(self) -> CommitListener:
-        """Open a connection that listens for notifications.
-
-        Raises:
-            OSError: the database cannot be reached.
-        """
+        """Open a connection that listens for notifications."""
         from psycopg import Error
 
         try:

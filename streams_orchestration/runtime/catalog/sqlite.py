@@ -128,12 +128,7 @@ class SqliteDatabase(Database):
         return facts.st_dev, facts.st_ino
 
     def open_listener(self) -> CommitListener:
-        """Return a listener to a file beside the catalog's file.
-
-        Raises:
-            FileNotFoundError: the catalog does not exist.
-            OSError: the listener cannot be made; see `open_file_listener`.
-        """
+        """Return a listener to a file beside the catalog's file."""
         if not self.path.exists():
             raise FileNotFoundError(self.path)
         return open_file_listener(self._notified)
@@ -152,9 +147,6 @@ class SqliteDatabase(Database):
 
         Do nothing if the file exists, and keep the file of another process that was faster. A file system without hard
         links gets an empty file.
-
-        Raises:
-            CatalogError: the file cannot be written.
         """
         if self.path.exists():
             return

@@ -69,11 +69,7 @@ class RemoteStore(Store):
         return replace(self, is_patient=False)
 
     def reach(self) -> None:
-        """Check by one list request, without repeated attempts, that the storage can be reached.
-
-        Raises:
-            StoreError: the storage refuses the request or cannot be reached, or its address or options are wrong.
-        """
+        """Check by one list request, without repeated attempts, that the storage can be reached."""
         options = StorageOptions.model_validate_json(self.options)
         where = f" (endpoint {options.endpoint})" if options.endpoint is not None else ""
         try:

@@ -95,19 +95,12 @@ class FlooredOperator(Operator):
         """Give each tuple to the object of its old channel, and each watermark to the objects with a lower floor.
 
         The object with the lowest floor gets every watermark.
-
-        Raises:
-            ResultError: the operator returns a value.
         """
         self._begin()
         call_between(batch, lambda tuples: self._divide(port, tuples), lambda steps: self._reach(port, steps))
 
     def on_watermark(self, watermark: int) -> None:
-        """Advance every object whose old channels had a lower watermark to the given one.
-
-        Raises:
-            ResultError: the operator returns a value.
-        """
+        """Advance every object whose old channels had a lower watermark to the given one."""
         self._begin()
         self._reached = watermark
         for part, floor in zip(self.parts, self._floors.watermarks, strict=True):
@@ -115,11 +108,7 @@ class FlooredOperator(Operator):
                 reach_watermark(part, watermark)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Pass a punctuation to every object, of which there is one for each watermark of the old channels.
-
-        Raises:
-            ResultError: the operator returns a value.
-        """
+        """Pass a punctuation to every object, of which there is one for each watermark of the old channels."""
         self._begin()
         for part in self.parts:
             check_nothing(part.on_punctuation(port, mark), "on_punctuation")

@@ -145,9 +145,6 @@ class SplExpression(Expression):
         """Return the expression itself. The attribute must have the type of the expression's value.
 
         `required` has no effect.
-
-        Raises:
-            FaultyExpressionError: the types differ, and errors are not being gathered.
         """
         if not self.faulty and self.arrow_type != target:
             assert self.program is not None

@@ -92,11 +92,7 @@ class CharacterTransform(Operator):
         self.assignments, self.transcoders = self._compile(self.context, self.parameters)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the tuples with their converted attributes; null stays null.
-
-        Raises:
-            DataError: an expression has no value for a tuple, or its bytes are not characters of both encodings.
-        """
+        """Submit the tuples with their converted attributes; null stays null."""
         tuples = self.assignments.of(Evaluated(batch))
         columns = dict(zip(tuples.arrow.schema.names, tuples.arrow.columns, strict=True))
         for name, transcoder in self.transcoders.items():

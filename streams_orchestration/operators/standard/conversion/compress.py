@@ -48,11 +48,7 @@ class Compress(ByteStream):
         self.compressor = Compressor(self.parameters.compression)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the compressed bytes of a batch; nothing if it has no bytes.
-
-        Raises:
-            DataError: the expression with the bytes has no value for a tuple.
-        """
+        """Submit the compressed bytes of a batch; nothing if it has no bytes."""
         data = b"".join(parts_of_bytes(self.content, batch.arrow))
         if data:
             self.submit_bytes([self.compressor.part(data)])

@@ -76,11 +76,7 @@ class Decompress(ByteStream):
         """True if a tuple came since the last window marker."""
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the tuples that the decompressed bytes fill.
-
-        Raises:
-            DataError: the bytes are not compressed in the format, or end early, or their expression has no value.
-        """
+        """Submit the tuples that the decompressed bytes fill."""
         parts = parts_of_bytes(self.content, batch.arrow)
         if self.parameters.flush_per_tuple:
             whole = list(map(self._whole, parts))
@@ -112,9 +108,6 @@ class Decompress(ByteStream):
 
         At the end of a stream the remaining bytes are submitted. The class describes the window marker that follows.
         With `flushPerTuple`, window markers are passed on, or dropped if `flushOnPunct` is true as well.
-
-        Raises:
-            DataError: the compressed bytes end early.
         """
         flushes = self.parameters.flush_on_punct
         if self.parameters.flush_per_tuple:

@@ -138,9 +138,6 @@ class Format(Operator):
         """Format each tuple as a row, and submit it with the row as an attribute; set failed tuples aside.
 
         With an `output` in SPL, its expressions make the row, except with `format: bin`.
-
-        Raises:
-            DataError: with `onError: fail`, a tuple has no row, or an expression has no value.
         """
         passed, failures = self.failure_filter.split(batch)
         if not self.row:

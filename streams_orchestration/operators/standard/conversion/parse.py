@@ -173,12 +173,7 @@ class Parse(LogicOperator):
         return "", logic
 
     def setup(self) -> None:
-        """Prepare the parser, which has no unfinished row yet, and run the initialisers of the logic.
-
-        Raises:
-            ValueError: an expression, the logic or the format is wrong.
-            DataError: an initialiser has no value.
-        """
+        """Prepare the parser, which has no unfinished row yet, and run the initialisers of the logic."""
         self.content, self.logic_of_output = self._logic(self.context, self.parameters)
         self.schema = file_schema(self.context, self.parameters)
         if self.parameters.spl is not None and self.logic_of_output is not None:
@@ -195,13 +190,7 @@ class Parse(LogicOperator):
         )
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the rows that are complete now. Logic runs for each tuple before its bytes are parsed.
-
-        Raises:
-            DataError: a row is malformed, and `parsing` is not `permissive` or the format is `bin`; or `parseInput` has
-                no value.
-            TupleError: the logic has no value for a tuple, or an expression of `output` for a row that ends in a tuple.
-        """
+        """Submit the rows that are complete now. Logic runs for each tuple before its bytes are parsed."""
         content = self.content
         if self.logic is None:
             column = batch.arrow.column(content) if isinstance(content, str) else evaluate(content, batch.arrow)
@@ -318,11 +307,6 @@ class Parse(LogicOperator):
         """Submit the bytes that are left as a row, and send a window marker, as `windowMarkers` requires.
 
         Logic runs before. With `windowMarkers: end`, a window marker has no further effect.
-
-        Raises:
-            DataError: the row is malformed, and `parsing` is not `permissive`; or an operation of the logic has no
-                value.
-            TupleError: an expression of `output` has no value.
         """
         super().on_punctuation(port, mark)
         at_end = self.parameters.window_markers == "end"
@@ -345,11 +329,7 @@ class Parse(LogicOperator):
         }
 
     def restore(self, state: State) -> None:
-        """Restore the state that `checkpoint` returned.
-
-        Raises:
-            DataError: an initialiser of the logic has no value.
-        """
+        """Restore the state that `checkpoint` returned."""
         self.rest, self.rows = state["rest"].column("rest")[0].as_py(), state["rows"]
         self.lines.rest = self.rest
         self.lines.lines = state["lines"]

@@ -136,10 +136,6 @@ class XMLParse(Operator):
         """Read the documents of a batch, and submit their tuples and a window marker after each.
 
         With `parsing: permissive`, documents that are not valid, and elements without a value, are dropped and counted.
-
-        Raises:
-            TupleError: a document is not valid, and `parsing` is `strict`.
-            DataError: an expression has no value for an element, and `parsing` is `strict`.
         """
         found: list[list[tuple[int, ParsedElement]]] = [[] for _ in self.ports]
         for place, value in enumerate(batch.arrow.column(self.content).to_pylist()):

@@ -216,10 +216,6 @@ class DirectoryScan(SourceOperator):
         """Submit at most `limit` files that a scan has found; without any, scan, if due and the run is not bounded.
 
         In an operator-driven region, submit one file, which ends the epoch.
-
-        Raises:
-            DataError: the store refuses permanently, or an initialiser of the logic has no value.
-            TupleError: an expression of `output` has no value for a file.
         """
         return produced(self.logic, offset, lambda plain: self._scan(plain, limit))
 
@@ -245,11 +241,7 @@ class DirectoryScan(SourceOperator):
         return ProducedTo(offset, exhausted=ended)
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the offset after a scan of the existing files, or None if the store cannot be reached.
-
-        Raises:
-            DataError: the store refuses permanently.
-        """
+        """Return the offset after a scan of the existing files, or None if the store cannot be reached."""
         self.due = 0.0
         scanned = self._scan_directory(self.continued(without_variables(offset)))
         return scanned if "known" in scanned and "again" not in scanned else None

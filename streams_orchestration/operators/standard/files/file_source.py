@@ -147,11 +147,7 @@ class FileSource(SourceOperator):
         return not (file.startswith("package://") or (self.context.base / file).is_file())
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next rows, at most `limit`; none while the store is away, a delay lasts or a line is incomplete.
-
-        Raises:
-            DataError, TupleError: a row, a file or a value of `output` does not fit, a file is lost, the store refuses.
-        """
+        """Submit at most `limit` next rows; none while the store is away, a delay lasts or a line is incomplete."""
         return produced(self.logic, offset, lambda plain: self._read_on(plain, limit))
 
     def _read_on(self, offset: Offset, limit: int) -> ProducedTo:

@@ -74,10 +74,6 @@ class InterleavedFiles(FileSource):
         """Submit at most `limit` next tuples of all files; none while the store cannot be reached.
 
         A missing file that `ignoreOpenErrors` allows gives a warning, and exhausts the source.
-
-        Raises:
-            DataError: a row does not fit the schema, a file was replaced or is lost, a time is missing, there are more
-                than `MOST_FILES` files, or the store refuses permanently.
         """
         if self.missing:
             self.context.logger.warning("%s: the file does not exist, which ignoreOpenErrors allows", self.path)
@@ -90,12 +86,7 @@ class InterleavedFiles(FileSource):
         return produced
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the sizes of all files that exist; None if the store cannot be reached.
-
-        Raises:
-            DataError: the store refuses permanently, or has no file that matches.
-            ValueError: no local file matches, and `ignoreOpenErrors` does not allow that.
-        """
+        """Return the sizes of all files that exist; None if the store cannot be reached."""
         if self.missing:
             return {"sizes": {}}
         return self.backoff.reached(

@@ -67,12 +67,7 @@ class NamedFiles(LogicOperator):
         return texts[0]
 
     def setup(self) -> None:
-        """Prepare the reader, which has no open file yet, and run the initialisers of the logic.
-
-        Raises:
-            ValueError: the format does not suit the attributes, or the logic is wrong.
-            DataError: an initialiser has no value.
-        """
+        """Prepare the reader, which has no open file yet, and run the initialisers of the logic."""
         self.attribute = self._attribute(self.context)
         self.schema = file_schema(self.context, self.parameters)
         self.logic_of_output = output_logic(self.context, self.parameters, after_input=True)
@@ -91,9 +86,7 @@ class NamedFiles(LogicOperator):
         With `ignoreOpenErrors`, a missing file is skipped with a warning.
 
         Raises:
-            DataError: a name is null, a file is missing or a row does not fit; the message names the file.
             StorageAwayError: an object store cannot be reached.
-            TupleError: the logic has no value for a tuple, or an expression of `output` for a row of its file.
         """
         for place, name in enumerate(batch.arrow.column(self.attribute).to_pylist()):
             if self.logic is not None:

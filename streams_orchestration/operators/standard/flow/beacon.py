@@ -147,9 +147,6 @@ class Beacon(SourceOperator):
         """Submit the tuples that are due, at most `limit`, and a window marker after the last one of all.
 
         End the epoch after each `triggerCount` tuples. The last tuple exhausts the source.
-
-        Raises:
-            DataError, TupleError: an expression has no value for a tuple, or an initialiser of the logic has none.
         """
         if self.logic is not None:
             self.logic.begin(offset)

@@ -100,12 +100,7 @@ class Delay(WaitingOperator, ClockOperator):
             parameters.policy(context)
 
     def setup(self) -> None:
-        """Prepare an empty queue of waiting tuples.
-
-        Raises:
-            ValueError: the attribute does not fit; or with `by: watermark` the stream has no event time, or `delay` is
-                not a whole number of its ticks.
-        """
+        """Prepare an empty queue of waiting tuples."""
         self.waiting = TupleQueue(self.context.inputs[0], {_TIME: np.int64})
         self.timed: EventTimeInput | None = None
         """The event time for `by: watermark`; None otherwise."""
@@ -127,9 +122,6 @@ class Delay(WaitingOperator, ClockOperator):
         """Queue the tuples, and submit the waiting tuples that have waited long enough.
 
         With `by: watermark`, tuples without a time are dropped and counted if the annotation `eventTime` ignores them.
-
-        Raises:
-            DataError: a time is null otherwise.
         """
         if self.timed is not None:
             self._wait(batch, self.timed)
@@ -245,11 +237,7 @@ class Delay(WaitingOperator, ClockOperator):
         return {**super().checkpoint(), **own}
 
     def restore(self, state: State) -> None:
-        """Restore a state that `checkpoint` returned.
-
-        Raises:
-            StateError: with `by: watermark`, it counts the ticks of another attribute.
-        """
+        """Restore a state that `checkpoint` returned."""
         super().restore(state)
         log = self.waiting.log
         tuples = log.take(np.arange(log.size))

@@ -90,12 +90,7 @@ class Gate(WaitingOperator):
         """The number of passed tuples minus the number of acknowledgements; may be negative."""
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Queue tuples, or count acknowledgements; then submit the tuples that may pass. Set failed tuples aside.
-
-        Raises:
-            DataError: a number of acknowledged tuples is null or negative; or with `onError: fail` it has no value, or
-                a tuple has a null in a NOT NULL attribute.
-        """
+        """Queue tuples, or count acknowledgements; then submit the tuples that may pass. Set failed tuples aside."""
         if port == 0:
             self.waiting.append(self.passing(batch).arrow)
             acknowledged = [0]

@@ -98,11 +98,7 @@ class Merge(Operator):
         """The largest sort value of each port so far."""
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Queue the tuples, and submit the waiting tuples that no later tuple can precede.
-
-        Raises:
-            DataError: a sort value is null or NaN.
-        """
+        """Queue the tuples, and submit the waiting tuples that no later tuple can precede."""
         values = self.policies[port].values(batch.arrow)
         if not len(values):
             return

@@ -112,24 +112,14 @@ class MetricsSink(Operator):
         return dict(zip(parameters.all_names(), expressions, strict=True))
 
     def setup(self) -> None:
-        """Parse the expressions and set the initial values.
-
-        Raises:
-            ValueError: an expression is faulty.
-            DataError: the operator has too many metrics, or an initial value is not finite.
-        """
+        """Parse the expressions and set the initial values."""
         self.expressions = self._compile(self.context, self.parameters)
         self.failure_filter = FailureFilter(self, self.expressions.values())
         self.values: dict[str, float] = {}
         self._show(self.parameters.begin())
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Set each metric to the value of the last tuple that has one; set failed tuples aside.
-
-        Raises:
-            DataError: a value is not finite, the operator has too many metrics, or an expression has no value and
-                `onError` is `fail`.
-        """
+        """Set each metric to the value of the last tuple that has one; set failed tuples aside."""
         last, tuples = {}, self.failure_filter(batch)
         for name, expression in self.expressions.items():
             values = pc.drop_null(tuples.value(expression))

@@ -113,23 +113,13 @@ class Split(Operator):
         return indexes, {}
 
     def setup(self) -> None:
-        """Compile the expressions, and read the file if there is one.
-
-        Raises:
-            ValueError: an expression or the file is wrong.
-            OSError: the file cannot be read.
-        """
+        """Compile the expressions, and read the file if there is one."""
         self.expressions, self.mapping = self._compile(self.context, self.parameters)
         self.failure_filter = FailureFilter(self, self.expressions)
         self.width = len(own_outputs(self.context, self.parameters))
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit each tuple to the ports of its index or key; set failed tuples aside.
-
-        Raises:
-            DataError: the file has no line for a key, and `unlisted` is `fail`; or an expression has no value for a
-                tuple, and `onError` is `fail`.
-        """
+        """Submit each tuple to the ports of its index or key; set failed tuples aside."""
         tuples, failures = self.failure_filter.split(batch)
         values = [tuples.value(expression) for expression in self.expressions]
         masks = self._by_key(values[0]) if self.mapping else self._by_index(values)

@@ -71,9 +71,6 @@ class Switch(WaitingOperator):
         """Pass or queue tuples; or set the switch by control tuples, and submit the waiting tuples when it closes.
 
         Failed tuples are set aside.
-
-        Raises:
-            DataError: with `onError: fail`, the condition has no value, or a tuple has a null in a NOT NULL attribute.
         """
         if port == 1:
             statuses = pc.fill_null(self.failure_filter(batch).value(self.status), fill_value=False).to_pylist()

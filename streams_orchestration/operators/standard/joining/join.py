@@ -153,11 +153,7 @@ class Join(ClockOperator):
         )
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Add the tuples to their window, pair them with the other one, and submit pairs and unmatched tuples.
-
-        Raises:
-            DataError: a key, a compared value or event time is missing, or with `onError: fail` an expression's value.
-        """
+        """Add the tuples to their window, pair them with the other one, and submit pairs and unmatched tuples."""
         batch = self.columns.extended(port, batch)
         if self.timed is not None:
             self.timed.process(port, batch)

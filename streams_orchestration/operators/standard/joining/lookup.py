@@ -108,13 +108,7 @@ class Lookup(Operator):
             raise ValueError(message)
 
     def setup(self) -> None:
-        """Read the lookup table, and index it by its keys.
-
-        Raises:
-            ValueError: the table has changed since `check`: it is gone, lacks a column or has values that cannot be
-                read.
-            OSError: the file cannot be read to its end.
-        """
+        """Read the lookup table, and index it by its keys."""
         table = _read_table(self.context, self.parameters)
         self.schema = self.context.outputs[0] or self.context.inputs[0]
         self.keys = [normalised(table.column(name).combine_chunks()) for name in self.parameters.columns()]

@@ -112,12 +112,6 @@ class HttpSink(EpochSink):
         """Post the delivery, and set refused tuples aside if `onUndeliverable` allows that.
 
         Requests that an earlier attempt of this object completed are not posted again.
-
-        Raises:
-            HttpAwayError: the server cannot be reached, or the pause that it asked for is not over.
-            RefusedError: the server refuses a request permanently, and its tuples are not set aside.
-            DataError: the format cannot represent a value.
-            OSError: the file of refused tuples cannot be written.
         """
         assert self.target is not None
         self.patience.check(self.target.place)

@@ -95,12 +95,7 @@ class HttpSource(JournalSource):
         return f"{scheme}://{parameters.address}:{parameters.port}{parameters.path}"
 
     async def receive(self, intake: Intake) -> None:
-        """Listen and answer requests until cancelled.
-
-        Raises:
-            RefusedError: the address, the token or the certificate cannot be used.
-            ConnectionError: the address cannot be used now.
-        """
+        """Listen and answer requests until cancelled."""
         settings: HttpSourceParameters = self.parameters
         listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port))
         try:

@@ -68,13 +68,7 @@ class TCPSink(LineSink):
         return shown("tcp", parameters.address, parameters.port, parameters.name)
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
-        """Send the tuples to the receiver.
-
-        Raises:
-            ConnectionError: there is no connection, or it breaks.
-            OSError: the name of the server cannot be registered.
-            DataError: the format or the encoding cannot represent a value.
-        """
+        """Send the tuples to the receiver."""
         connection = self._connected()
         for batch in batches:
             rows = b"".join(self.parameters.rows(batch.arrow))

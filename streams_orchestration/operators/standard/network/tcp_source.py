@@ -93,13 +93,7 @@ class TCPSource(NetworkSource):
         return shown("tcp", parameters.address, parameters.port, parameters.name)
 
     async def receive(self, intake: Intake) -> None:
-        """Serve connections, or connect and read, by `role`, until cancelled.
-
-        Raises:
-            RefusedError: the address cannot be used.
-            ConnectionError: the address cannot be used now, no server has the name, or the connection was closed.
-            OSError: the name of the server cannot be registered.
-        """
+        """Serve connections, or connect and read, by `role`, until cancelled."""
         settings: TcpSourceParameters = self.parameters
         if settings.role == "client" and settings.name is not None:
             await self._connect(intake, Listening(*found(self.context.names, settings.name)))

@@ -55,13 +55,7 @@ class UDPSink(LineSink):
         return shown("udp", parameters.address or "", parameters.port, parameters.name)
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
-        """Send the tuples.
-
-        Raises:
-            RefusedError: a tuple is too long for a datagram.
-            ConnectionError: the system cannot send to the address, or no server has the name.
-            DataError: the format or the encoding cannot represent a value.
-        """
+        """Send the tuples."""
         given: UdpSinkParameters = self.parameters
         address = (
             (given.address or "", given.port or 0) if given.name is None else found(self.context.names, given.name)

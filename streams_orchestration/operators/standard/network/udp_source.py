@@ -58,11 +58,6 @@ class UDPSource(NetworkSource):
         """Listen, register the address under `name` if it is set, and write datagrams to the journal until cancelled.
 
         The address is removed at the end.
-
-        Raises:
-            RefusedError: the address cannot be used.
-            ConnectionError: the address cannot be used now.
-            OSError: the name cannot be registered.
         """
         settings: UdpSourceParameters = self.parameters
         listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port or 0))

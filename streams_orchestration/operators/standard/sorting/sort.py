@@ -134,12 +134,7 @@ class Sort(ClockOperator):
         return window.resolved(source, parameters.time_attribute), keys, assignments
 
     def setup(self) -> None:
-        """Compile window and expressions, add columns for keys, and begin without tuples.
-
-        Raises:
-            ValueError: the window, a key, an attribute or an expression does not fit; or with event time the operator
-                is in no event-time graph (SO0806), or the stream lacks the event-time attribute.
-        """
+        """Compile window and expressions, add columns for keys, and begin without tuples."""
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.columns.named(self.parameters, {"partition_by": 0})
         self.context.inputs = self.columns.inputs

@@ -165,16 +165,7 @@ class KafkaSink(EpochSink):
             encode(pa.RecordBatch.from_pylist([], schema=written), self.parameters.format, self.parameters.dialect())
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
-        """Send the tuples of an epoch, unless that was done before; set refused tuples aside if that is allowed.
-
-        Raises:
-            KafkaAwayError: the cluster cannot be reached.
-            KafkaRefusedError: the cluster, or the encoding of a tuple, refuses permanently.
-            MessagesRefusedError: messages were refused that a retry sends alone or leaves out.
-            RegistryAwayError: the registry of schemas cannot be reached.
-            RefusedError: the registry refuses, or has no schema that fits.
-            DataError: the format, or the text of a key or header, cannot represent a value.
-        """
+        """Send the tuples of an epoch, unless that was done before; set refused tuples aside if that is allowed."""
         if self.refused.key != str(key):
             self.refused = Refused(str(key))
         producer = self._producer(key)
@@ -193,7 +184,6 @@ class KafkaSink(EpochSink):
         """Send the tuples of an epoch. Repeat without refused messages until no more are found.
 
         Raises:
-            WaitingFileError: a file is gone, altered or cannot be read.
             KafkaAwayError, RegistryAwayError: the cluster, or the registry of schemas, cannot be reached.
             KafkaRefusedError, RefusedError: the cluster or the registry refuses permanently.
             DataError: the format, or the text of a key or header, cannot represent a value.

@@ -111,7 +111,6 @@ class KafkaSource(SourceOperator):
         """Submit the next messages, or none while the cluster or the schema registry cannot be reached.
 
         Raises:
-            DataError: a message is bad or offsets are lost, and that is to fail, or the cluster or registry refuses.
             OSError: the file with the starting positions cannot be read or written.
         """
         taken = self.backoff.reached(lambda: self._taken(offset, limit, self._waiting(offset)))

@@ -93,13 +93,7 @@ class MQTTSource(JournalSource):
         return f"{', '.join(parameters.topics)} at {parameters.url}"
 
     async def receive(self, intake: Intake) -> None:
-        """Connect, subscribe, and receive messages until cancelled.
-
-        Raises:
-            RefusedError: the broker refuses the client or a topic, TLS with the broker fails, a credential cannot be
-                resolved, the journal is damaged, or the broker has lost the session and `onLostData` is `fail`.
-            ConnectionError: the broker cannot be reached, or the connection was closed.
-        """
+        """Connect, subscribe, and receive messages until cancelled."""
         settings: MqttSourceParameters = self.parameters
         arrived: asyncio.Queue[Any] = asyncio.Queue()
         name = settings.client_id or f"streams-{intake.journal.files.id}"

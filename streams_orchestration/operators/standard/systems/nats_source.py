@@ -64,12 +64,7 @@ class NATSSource(JournalSource):
         return f"{parameters.stream} at {parameters.url}"
 
     async def receive(self, intake: Intake) -> None:
-        """Fetch messages through the durable consumer, which is created if it is missing, until cancelled.
-
-        Raises:
-            RefusedError: the server refuses the client or the stream, or messages are lost and `onLostData` is `fail`.
-            ConnectionError: the server cannot be reached, or the connection was closed.
-        """
+        """Fetch messages through the durable consumer, which is created if it is missing, until cancelled."""
         import nats
         from nats import errors
         from nats.js import errors as js_errors

@@ -80,12 +80,7 @@ class PostgresChangeSource(SourceOperator):
         load_driver(self.parameters.url)
 
     def setup(self) -> None:
-        """Prepare without connecting.
-
-        Raises:
-            ValueError: `columns` or `metadata` names an attribute that the stream does not have or one of an unfit
-                type, or the second output port does not suit `onBadTuple`.
-        """
+        """Prepare without connecting."""
         from streams_orchestration.operators.databases.errors import DatabaseError
 
         self.schema = self.context.output_schema()
@@ -101,9 +96,6 @@ class PostgresChangeSource(SourceOperator):
         """Submit the next changes; none while the database is away, or another session reads the slot.
 
         The first calls create the slot and read the existing rows. A window marker follows these, and the last change.
-
-        Raises:
-            DataError: the database refuses permanently, a row does not fit, or changes are lost.
         """
         produced = self._backoff.reached(lambda: self._produce_unless_in_use(offset, limit))
         if produced is None:
@@ -112,11 +104,7 @@ class PostgresChangeSource(SourceOperator):
         return produced
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the end of the server's log; None if the database cannot be reached.
-
-        Raises:
-            DataError: the database refuses the request.
-        """
+        """Return the end of the server's log; None if the database cannot be reached."""
         end = self._backoff.reached(lambda: {"end": self._connected().newest()})
         if end is None:
             self.disconnect()

@@ -72,12 +72,7 @@ class RedisSource(JournalSource):
         return f"{parameters.stream} at {parameters.url}"
 
     async def receive(self, intake: Intake) -> None:
-        """Read as a consumer of the group, which is created if it is missing, until cancelled.
-
-        Raises:
-            RefusedError: the server refuses the client or the stream, or entries are lost and `onLostData` is `fail`.
-            ConnectionError: the server cannot be reached, or cannot answer now.
-        """
+        """Read as a consumer of the group, which is created if it is missing, until cancelled."""
         from redis import exceptions
         from redis.asyncio import Redis
 

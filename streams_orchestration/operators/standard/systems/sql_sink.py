@@ -95,12 +95,7 @@ class SqlSink(EpochSink):
         self.target.prepare(create=parameters.create_table)
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
-        """Write the tuples of an epoch, unless that was done before; set refused tuples aside if that is allowed.
-
-        Raises:
-            DatabaseError: the database refuses, or cannot be reached. Nothing was written.
-            OSError: the file of refused tuples cannot be written.
-        """
+        """Write the tuples of an epoch, unless that was done before; set refused tuples aside if that is allowed."""
         self._write(key, batches)
 
     def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
@@ -109,7 +104,6 @@ class SqlSink(EpochSink):
         Repeat with immediate checks if a deferred constraint refuses an unknown row.
 
         Raises:
-            WaitingFileError: a file is gone, altered or cannot be read.
             DatabaseError: the database refuses, or cannot be reached. Nothing was written.
             OSError: the file of refused tuples cannot be written.
         """

@@ -70,13 +70,7 @@ class SqlSource(SourceOperator):
         return f"{parameters.table or 'a query'} in {shown_url(parameters.url)}"
 
     def setup(self) -> None:
-        """Prepare without connecting.
-
-        Raises:
-            DataError: several channels would read the same rows.
-            ValueError: an output stream has no schema or a type that no column can have, `columns` names an unknown
-                attribute, or the second output port does not suit `onBadTuple`.
-        """
+        """Prepare without connecting."""
         from streams_orchestration.operators.databases.errors import DatabaseError
 
         if self.context.max_channels > 1 and self.parameters.table is not None:
@@ -96,21 +90,12 @@ class SqlSource(SourceOperator):
         self._place = ""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next rows that have settled, or none while the database cannot be reached.
-
-        Raises:
-            DataError: the database refuses permanently, a row does not fit, or rows appeared with a value below the
-                position.
-        """
+        """Submit the next rows that have settled, or none while the database cannot be reached."""
         self._more = False
         return self._backoff.reached(lambda: self._produce(offset, limit)) or ProducedTo(offset, exhausted=False)
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return the largest value of the growing column; None if the database cannot be reached.
-
-        Raises:
-            DataError: the database refuses the request, or the value cannot be stored as JSON.
-        """
+        """Return the largest value of the growing column; None if the database cannot be reached."""
         return self._backoff.reached(lambda: {"value": self._highest()})
 
     @classmethod

@@ -155,13 +155,7 @@ class Custom(Operator):
         return same and (before.spl is None) == (after.spl is None) and super().keeps_state(before, after)
 
     def setup(self) -> None:
-        """Import the functions, or compile the logic, and begin with the initial state.
-
-        Raises:
-            ValueError: a function is missing or takes wrong arguments, or the state or SPL is wrong.
-            ResultError: the functions use timers or watermarks, and no event time arrives at the operator.
-            DataError: an initialiser of the logic has no value.
-        """
+        """Import the functions, or compile the logic, and begin with the initial state."""
         self.logic = (
             None if self.parameters.spl is None else LogicProgram(self.context, self.parameters.spl, submits=True)
         )
@@ -185,13 +179,7 @@ class Custom(Operator):
         return () if self.logic is not None else tuple(each.__module__ for each in self.functions.values())
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Call `function`, or `onTuple` for every tuple, or run the logic in SPL; submit the results.
-
-        Raises:
-            ResultError: the function returned something else than its parameter allows.
-            TupleError: `onTuple` or the logic fails for a tuple.
-            DataError: a value does not fit its attribute. Other errors of `function` pass unchanged.
-        """
+        """Call `function`, or `onTuple` for every tuple, or run the logic in SPL; submit the results."""
         if self.logic is not None:
             outputs, _ = self.logic.tuples(port, batch)
             self.logic.submit(self, outputs)
@@ -202,12 +190,7 @@ class Custom(Operator):
             self._call("function", port=port, batch=batch)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Call `onPunctuation`, or run the logic in SPL. Without both, forward a window marker to all output ports.
-
-        Raises:
-            ResultError: the function returned something else than its parameter allows.
-            DataError: an operation of the logic has no value, or a value does not fit its attribute.
-        """
+        """Call `onPunctuation`, or run the logic in SPL. Without both, forward a window marker to all output ports."""
         if self.logic is not None:
             self.logic.submit(self, self.logic.mark(port, mark))
             return
@@ -221,10 +204,6 @@ class Custom(Operator):
         """Call `onTimer` for every timer that the watermark reaches, and `onWatermark`; submit the results.
 
         Timers that `onWatermark` sets fire too, if the watermark has reached them. Logic in SPL gets no watermark.
-
-        Raises:
-            ResultError: a function returned something else than its parameter allows.
-            DataError, TupleError: a value does not fit its attribute.
         """
         if self.logic is not None:
             return
@@ -291,11 +270,7 @@ class Custom(Operator):
         return state if self.own_timers is None else {**state, _TIMERS: self.own_timers.checkpoint()}
 
     def restore(self, state: State) -> None:
-        """Restore the functions' state, and the timers; or the variables of the logic.
-
-        Raises:
-            DataError: an initialiser of the logic has no value.
-        """
+        """Restore the functions' state, and the timers; or the variables of the logic."""
         if self.logic is not None:
             self.logic.restore(state)
             return

@@ -63,10 +63,6 @@ class CustomSource(SourceOperator):
         """Continue the program until it pauses, ends, or has submitted `limit` times; submit its tuples and marks.
 
         During a pause nothing is done. When the program ends, print a last line whose end was not printed.
-
-        Raises:
-            DataError: an operation of the program has no value, its tuples do not fit a stream, or it submits fewer
-                times than before the restart.
         """
         if self._steps is None or self._position != offset[_OFFSET]:
             self._begin(offset[_OFFSET])

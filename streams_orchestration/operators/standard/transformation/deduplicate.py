@@ -135,11 +135,7 @@ class DeDuplicate(Operator):
         return keys, types
 
     def setup(self) -> None:
-        """Compile the key and the assignments, and begin without remembered keys.
-
-        Raises:
-            ValueError: a parameter does not fit the stream.
-        """
+        """Compile the key and the assignments, and begin without remembered keys."""
         parameters = self.parameters
         self.keys, self.types = self._compile(self.context, parameters)
         self.assignments = self._outputs(self.context, parameters)
@@ -157,10 +153,6 @@ class DeDuplicate(Operator):
         """Remember the keys of the tuples; submit new, duplicate and late tuples to their ports; set failed ones aside.
 
         Tuples of a port that is not connected are dropped.
-
-        Raises:
-            DataError: `deltaAttribute` is null or NaN, or with `within` a time is null that may not be, or with
-                `onError: fail` a key or an output has no value.
         """
         tuples, failures = self.failure_filter.split(batch)
         columns = [tuples.value(key) for key in self.keys]
@@ -182,11 +174,7 @@ class DeDuplicate(Operator):
         return self.remembered.dump()
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the remembered keys by the channels of their tuples.
-
-        Raises:
-            RescaleError: two states have the same key or, with `within`, different watermarks.
-        """
+        """Divide the remembered keys by the channels of their tuples."""
         states = [state for state in states if state]
         if not states:
             return [{}] * route.width
@@ -203,9 +191,5 @@ class DeDuplicate(Operator):
         )
 
     def restore(self, state: State) -> None:
-        """Restore the remembered keys.
-
-        Raises:
-            StateError: with `within`, the state counts the ticks of another attribute.
-        """
+        """Restore the remembered keys."""
         self.remembered.load(state)

@@ -109,11 +109,7 @@ class DynamicFilter(Operator):
         self.passing = KeyedState(key_schema([key.arrow_type for key in self.keys[0]]))
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Filter tuples (port 0), add keys (port 1) or remove keys (port 2); set failed tuples aside.
-
-        Raises:
-            DataError: a key has no value for a tuple, and `onError` is `fail`.
-        """
+        """Filter tuples (port 0), add keys (port 1) or remove keys (port 2); set failed tuples aside."""
         if not len(batch):
             return
         tuples, failures = self.failure_filters[port].split(batch)

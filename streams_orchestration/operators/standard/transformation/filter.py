@@ -63,12 +63,7 @@ class Filter(LogicOperator):
         )
 
     def setup(self) -> None:
-        """Parse the condition, or compile the logic with it and run its initialisers.
-
-        Raises:
-            ValueError: the condition or the logic is wrong.
-            DataError: an initialiser of the logic has no value.
-        """
+        """Parse the condition, or compile the logic with it and run its initialisers."""
         text = self.parameters.filter
         self.divides = len(own_outputs(self.context, self.parameters)) > 1
         if self.parameters.spl is not None:
@@ -82,10 +77,6 @@ class Filter(LogicOperator):
         """Submit each tuple to port 0 if the condition is true, otherwise to port 1 if that is connected.
 
         Null counts as false. Failed tuples are set aside.
-
-        Raises:
-            TupleError: the logic has no value for a tuple.
-            DataError: with `onError: fail`, the condition has no value for a tuple.
         """
         if self.logic is not None:
             self._run(self.logic, batch)

@@ -73,12 +73,7 @@ class Functor(LogicOperator):
         return condition, assignments
 
     def setup(self) -> None:
-        """Compile the expressions, or the logic that computes them and run its initialisers.
-
-        Raises:
-            ValueError: an expression or the logic is wrong.
-            DataError: an initialiser of the logic has no value.
-        """
+        """Compile the expressions, or the logic that computes them and run its initialisers."""
         self.program = None if self.parameters.spl is None else FunctorLogic(self.context, self.parameters)
         if self.program is not None:
             self.use(self.program.logic)
@@ -87,12 +82,7 @@ class Functor(LogicOperator):
         self.failure_filter = FailureFilter(self, [each for port in self.ports for each in port.expressions], condition)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Filter the tuples, then compute and submit the tuples of every output port; set failed tuples aside.
-
-        Raises:
-            TupleError: the logic has no value for a tuple.
-            DataError: with `onError: fail`, an expression has no value for a tuple.
-        """
+        """Filter the tuples, then compute and submit the tuples of every output port; set failed tuples aside."""
         if self.program is not None:
             for output, tuples in enumerate(self.program.outputs(batch)):
                 self.submit(tuples, output)

@@ -65,11 +65,7 @@ class Punctor(Operator):
         self.failure_filter = FailureFilter(self, [self.condition, *self.assignments.expressions])
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit the tuples, with markers where the condition is true; null is false. Set failed tuples aside.
-
-        Raises:
-            DataError: an expression has no value for a tuple, and `onError` is `fail`.
-        """
+        """Submit the tuples, with markers where the condition is true; null is false. Set failed tuples aside."""
         known = self.failure_filter(batch)
         mask = pc.fill_null(known.value(self.condition), fill_value=False).to_numpy(zero_copy_only=False)
         after = self.parameters.position == "after"

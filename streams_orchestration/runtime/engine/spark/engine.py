@@ -115,11 +115,7 @@ class SparkEngine:
             warm_up(session)
 
     def wait(self) -> str:
-        """Wait until the session is up, and return Spark's name and version.
-
-        Raises:
-            Exception: the error that kept the session from starting.
-        """
+        """Wait until the session is up, and return Spark's name and version."""
         return f"Spark {self.session.version}"
 
     @property
@@ -150,11 +146,7 @@ class SparkEngine:
         return self.session.sparkContext
 
     def ping(self) -> object:
-        """Ask the JVM for the time of its start, and return it; wait until the session is up, and for the answer.
-
-        Raises:
-            Exception: the error that kept the session from starting, or Py4J's if the JVM has ended.
-        """
+        """Ask the JVM for the time of its start, and return it; wait until the session is up, and for the answer."""
         return self._context._jsc.startTime()
 
     def ended(self, patience: float = 0.0) -> str | None:
@@ -189,9 +181,6 @@ class SparkEngine:
         """Wait until the session is up, and start a query of it; on a cluster, first give up lost executors.
 
         A query of `Sql` and `DataFrame` operators may have failed when it is returned; see `FrameQuery.start`.
-
-        Raises:
-            Exception: the error that kept the session from starting, or one of Spark's for the query.
         """
         if self._elsewhere:
             self._give_up_executors()
@@ -218,11 +207,7 @@ class SparkEngine:
             forget_workers(self._workers, living)
 
     def stop(self) -> None:
-        """Wait until the session is up, and stop it; its JVM lives as long as this process.
-
-        Raises:
-            Exception: the error that kept the session from starting.
-        """
+        """Wait until the session is up, and stop it; its JVM lives as long as this process."""
         self.session.stop()
 
     def tidy(self, wanted: Callable[[], bool]) -> None:

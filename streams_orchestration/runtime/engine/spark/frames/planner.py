@@ -110,9 +110,6 @@ class FramePlanner(Planner):
         """Commit, and plan the next batch, as any planner does; record its input for the other sources.
 
         Raises:
-            StreamsRuntimeError: a task failed, the commit came too late, or the catalog is away for too long; or
-                Spark's checkpoint is at another batch than the catalog, or cannot be stored, or the input of the batch
-                cannot be read.
             OSError: a file of the checkpoint or of the input cannot be read or written.
         """
         if not self.scratch.begun:
