@@ -93,6 +93,7 @@ def continue_from_state(opened: OpenedApplication) -> None:
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
         OtherVersionError: another version of the product wrote the deployed plan.
+        ImplementationError: the class of a source cannot be imported.
         NotDeployableError: the application is partly removed; a bounded run is wanted, but an unbounded one is under
             way; or a run is to continue a complete application with a Spark query that has closed all its windows.
         StateDirectoryError, CatalogError: the state directory cannot be used.
@@ -135,6 +136,7 @@ def begin_from_state(connection: Connection, opened: OpenedApplication) -> None:
         NotDeployableError: the application is partly removed; a bounded run is wanted, but an unbounded one is under
             way; or a Spark query has closed all its windows.
         OtherVersionError: another version of the product wrote the program of a PE.
+        ImplementationError: the class of a source cannot be imported.
     """
     application, run = opened.name, opened.run
     begin_run(connection, application, run)

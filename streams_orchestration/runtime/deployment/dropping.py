@@ -71,6 +71,7 @@ def drop_application(opened: OpenedApplication, programs: tuple[PeProgram, ...])
             hosts were stopped.
         OSError: a published result cannot be removed; the hosts were stopped, and earlier results are removed already.
             Or a removal cannot be flushed to disk.
+        NotDeployedError: another process has dropped the application meanwhile.
     """
     home, catalog, application = opened.home, opened.catalog, opened.name
     if opened.deployed:

@@ -107,6 +107,7 @@ def reopen(connection: Connection, application: str) -> bool:
     Raises:
         NotDeployableError: a Spark query has closed all its windows for good.
         OtherVersionError: another version of the product wrote the program of a PE.
+        ImplementationError: the class of a source cannot be imported.
     """
     u, p = tables.unit, tables.pe
     units = {each.name: each for each in UnitRow.all(connection, select(u).where(u.c.application == application))}

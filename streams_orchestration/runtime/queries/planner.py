@@ -110,6 +110,7 @@ class Planner:
 
         Raises:
             StreamsRuntimeError: a task failed, the commit came too late, or the catalog is away for too long.
+            OSError: a file of the query cannot be read or written.
         """
         try:
             planned = self._next(batch, not_before)
@@ -214,6 +215,7 @@ class Planner:
         Raises:
             CatalogUnavailableError: the catalog cannot be reached; the commit may be repeated.
             StreamsRuntimeError: a task failed, or the commit was refused.
+            OSError: the log of the PE cannot be opened.
         """
         plan = self.planned
         if plan is None or plan.batch != batch:

@@ -71,7 +71,8 @@ def accept(
         DropStateError: `drop_state` names an operator whose state would not be lost.
         OperatorError: a state of the savepoint cannot be read as one of its operator.
         NotDeployableError: `fresh` is set and the application runs.
-        ValidationError: the class of a sink has other parameters than at the compilation.
+        NotDeployedError: `fresh` is set, and another process has dropped the application meanwhile.
+        ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         ApplicationError: Spark refuses a query.
         AnalysisError, JavaError, HostLaunchError: Spark could not analyse the queries.
     """

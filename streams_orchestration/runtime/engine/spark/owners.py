@@ -212,6 +212,7 @@ class Worker:
         Raises:
             StreamsRuntimeError: the owner ended while it ran the task, or an error was raised there; or this executor's
                 machine does not share the state directory.
+            OSError: this process cannot be announced.
         """
         try:
             owner = register.read_text()
@@ -236,6 +237,7 @@ class Worker:
 
         Raises:
             StreamsRuntimeError: the worker is in an executor whose machine does not share the state directory.
+            OSError: the socket cannot be opened, or the announcement cannot be written.
         """
         if self.address:
             return

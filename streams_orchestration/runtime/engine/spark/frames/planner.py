@@ -107,11 +107,7 @@ class FramePlanner(Planner):
         return batch
 
     def commit_and_plan(self, batch: int, not_before: float = 0.0) -> int:
-        """Commit, and plan the next batch, as any planner does; record its input for the other sources.
-
-        Raises:
-            OSError: a file of the checkpoint or of the input cannot be read or written.
-        """
+        """Commit, and plan the next batch, as any planner does; record its input for the other sources."""
         if not self.scratch.begun:
             self.scratch.begin()
         self._at_batch = batch
