@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -45,7 +45,7 @@ def create_app(reader: SnapshotReader, access: Access, compilers: Compilers | No
     compilers = compilers or Compilers(reader.home)
 
     @asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
         reading = asyncio.create_task(reader.run())
         compilers.prepare()
         yield

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.compiler.explain import UnknownSubjectError
+from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.operators.loading.import_path import ImplementationError
 from streams_orchestration.runtime import api
 
@@ -71,7 +72,7 @@ async def body_of(request: Request) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:  # numbers of thousands of digits and lone surrogates, too
         message = "The body is not valid JSON."
         raise WrongRequestError(message) from error
-    if not isinstance(document, dict):
+    if not is_mapping(document):
         message = "The body is not a JSON object."
         raise WrongRequestError(message)
     return document

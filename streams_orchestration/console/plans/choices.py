@@ -12,11 +12,12 @@ from streams_orchestration.compiler.logical_graph import ParallelRegion
 from streams_orchestration.compiler.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.application import Application
+from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.secrets import without_secrets
 
 MAX_ENTRIES = 200
 """The most entries in each mapping of choices, and most characters of a name or text."""
-TYPES: Mapping[str, click.ParamType] = {
+TYPES: Mapping[str, click.ParamType[Any]] = {
     "fusion": CHOICES["fusion"],
     "pes": PES,
     "pe_capacity": PE_CAPACITY,
@@ -57,7 +58,7 @@ class Choices:
         Raises:
             ChoiceError: the document has another form.
         """
-        if not isinstance(document, dict) or document.keys() - {"set", "width", "options", "faithful"}:
+        if not is_mapping(document) or document.keys() - {"set", "width", "options", "faithful"}:
             message = "The choices must be a mapping with the keys set, width, options and faithful."
             raise ChoiceError(message)
         faithful = document.get("faithful")
@@ -100,8 +101,8 @@ class Choices:
 
 
 def _texts(document: Mapping[str, Any], key: str) -> dict[str, str]:
-    texts: Any = document.get(key, {})
-    if not isinstance(texts, dict) or len(texts) > MAX_ENTRIES:
+    texts: object = document.get(key, {})
+    if not is_mapping(texts) or len(texts) > MAX_ENTRIES:
         message = f"{key} must be a mapping of at most {MAX_ENTRIES} names."
         raise ChoiceError(message)
     for name, text in texts.items():
@@ -111,7 +112,7 @@ def _texts(document: Mapping[str, Any], key: str) -> dict[str, str]:
     return texts
 
 
-def _converted(flag: str, type_: click.ParamType, text: str) -> Any:
+def _converted(flag: str, type_: click.ParamType[Any], text: str) -> Any:
     try:
         return type_.convert(text, None, None)
     except click.BadParameter as error:
@@ -142,13 +143,17 @@ def controls(application: Application, options: Options, regions: tuple[Parallel
                 "name": name,
                 "label": LABELS[name],
                 "value": _text(getattr(options, name)),
-                "choices": list(type_.choices) if isinstance(type_, click.Choice) else None,
+                "choices": _words(type_),
                 "optional": getattr(Options(), name) is None,
             }
             for name, type_ in TYPES.items()
         ],
         "faithful": options.faithful,
     }
+
+
+def _words(type_: click.ParamType[Any]) -> list[str] | None:
+    return [str(each) for each in type_.choices] if isinstance(type_, click.Choice) else None
 
 
 def changed_options(before: Options, now: Options) -> Iterator[tuple[str, str, str]]:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -125,7 +125,7 @@ class Compilers:
             return self._plans[number]
 
     @contextmanager
-    def waits(self) -> Iterator[None]:
+    def waits(self) -> Generator[None]:
         """Count a page that waits within the block. Raise BusyError if more than `MAX_WAITING_PAGES` pages wait."""
         if self._waiting > MAX_WAITING_PAGES:
             message = "The console is compiling for other pages. Try again in a moment."

@@ -11,15 +11,17 @@ import sys
 from contextlib import suppress
 from dataclasses import asdict
 
-import polars  # noqa: F401  imported beforehand: pages do not wait for it
-import pyarrow  # noqa: F401
+import polars
+import pyarrow
 
-import streams_orchestration.compiler.checking.checking  # noqa: F401
+from streams_orchestration.compiler.checking import checking
 from streams_orchestration.console.plans.choices import ChoiceError
 from streams_orchestration.console.plans.task import Answer, PlanRequest, answer
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime import api
 
+PRELOADED = (checking, polars, pyarrow)
+"""Modules that are imported before a task comes, so that pages do not wait for them."""
 PROCESSOR_SECONDS = 90
 """The most seconds of processor time; only this limit ends the worker if the console is killed."""
 MEMORY = 4 * 1024**3
