@@ -21,7 +21,7 @@ from streams_orchestration.cli.options import (
     spec_or_name_argument,
     within_option,
 )
-from streams_orchestration.cli.parameter_types import ListenAddress, Moment
+from streams_orchestration.cli.parameter_types import Moment, listen_address
 from streams_orchestration.cli.shell_completion import complete_application, complete_pe, complete_unit
 from streams_orchestration.compiler.option_types import FiniteRange
 from streams_orchestration.compiler.options import GivenOptions
@@ -290,7 +290,7 @@ def top(application: str | None, delay: float) -> int:
 @command()
 @click.option(
     "--serve",
-    type=ListenAddress(),
+    type=listen_address,
     metavar="[HOST:]PORT",
     help="Serve the metrics for Prometheus until Ctrl-C; on 127.0.0.1 if no host is named.",
 )

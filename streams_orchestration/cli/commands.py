@@ -154,7 +154,7 @@ def upgrade() -> int:
     return catalogs.upgrade()
 
 
-class _NewName(click.ParamType):
+class _NewName(click.types.StringParamType):
     name = "NAME"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:

@@ -40,8 +40,8 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+def _text(_dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    return yaml.ScalarNode("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
 
 
 def _list(dumper: _Dumper, values: list[Any]) -> yaml.SequenceNode:

@@ -26,6 +26,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.profiles.costs import measured_costs
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.model.brief import plural, short_list
+from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.decoupling_document import problem_from_mapping, read_problem
 from streams_orchestration.model.document import read_document
 from streams_orchestration.model.python_file import is_python
@@ -64,14 +65,16 @@ def decouple(
     if is_python(problem):
         return _of_application(problem, options, machines or 2, pe, effort, format_, output)
     tree, wrong = read_document(problem)
-    if isinstance(tree, dict) and "specVersion" in tree:
+    if is_mapping(tree) and "specVersion" in tree:
         return _of_application(problem, options, machines or 2, pe, effort, format_, output)
     if pe is not None or options != Options():
         message = f"{problem} is a decoupling problem, not a spec: leave out --pe and options of the compiler."
         raise click.UsageError(message)
 
-    sound = isinstance(tree, dict) and not wrong  # a large document is not read twice
-    problem_ = problem_from_mapping(tree, machines) if sound else read_problem(problem, machines)
+    if is_mapping(tree) and not wrong:  # a large document is not read twice
+        problem_ = problem_from_mapping(tree, machines)
+    else:
+        problem_ = read_problem(problem, machines)
     decision = solve(problem_, **effort)
     report_diagnostics(decision.diagnostics)
     _write(decision.document(), _table(decision), format_, output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class CommandInvocation:
     """The name of the command, such as `run` or `catalog show`."""
     verbosity: Verbosity = Verbosity.NORMAL
     application: str | None = None
-    diagnostics: list[Diagnostic] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     documented: bool = False
     """True if the document was written."""
 
@@ -81,7 +81,7 @@ def current() -> CommandInvocation:
 
 
 @contextmanager
-def begun(arguments: Sequence[str]) -> Iterator[CommandInvocation]:
+def begun(arguments: Sequence[str]) -> Generator[CommandInvocation]:
     """Make a command line the current command within the block."""
     token = _current.set(CommandInvocation.of(arguments))
     try:

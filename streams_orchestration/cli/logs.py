@@ -32,7 +32,7 @@ class Logs:
     names: Sequence[str]
     read: Callable[[Sequence[str], int, dict[str, int]], list[api.LogEnd]]
     machine: str | None = None
-    _seen: dict[str, int] = field(default_factory=dict)
+    _seen: dict[str, int] = field(default_factory=dict[str, int])
     """Name of a log -> the position up to which it was read."""
 
     def last(self, lines: int) -> list[api.LogEnd]:

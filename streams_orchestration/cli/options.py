@@ -81,7 +81,7 @@ class CompilerOption(click.Option):
     """An option of the compiler; the help of a command lists all such options in a section of their own."""
 
 
-class _Name(click.ParamType):
+class _Name(click.types.StringParamType):
     name = "NAME"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:

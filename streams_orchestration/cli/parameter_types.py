@@ -95,15 +95,15 @@ class Moment(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         return (at if at.tzinfo else at.replace(tzinfo=dt.UTC)).timestamp()
 
 
-class ListenAddress(click.ParamType):
-    """The type of an address to listen on: `PORT`, `HOST:PORT` or `[IPv6]:PORT`."""
+def listen_address(value: str) -> tuple[str, int]:
+    """Return the host, by default 127.0.0.1, and the port of an address: `PORT`, `HOST:PORT` or `[IPv6]:PORT`.
 
-    name = "[HOST:]PORT"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """Return the host, by default 127.0.0.1, and the port; any other text is a usage error."""
-        host, _, port = value.rpartition(":")
-        bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-        if not re.fullmatch(r"\d{1,5}", port, re.ASCII) or int(port) > 65535 or (":" in bare and bare == host):
-            self.fail(f"{value!r} is not [HOST:]PORT. Write for example 9464, or 0.0.0.0:9464.", param, ctx)
-        return bare or "127.0.0.1", int(port)
+    Raises:
+        BadParameter: the text is not an address.
+    """
+    host, _, port = value.rpartition(":")
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if not re.fullmatch(r"\d{1,5}", port, re.ASCII) or int(port) > 65535 or (":" in bare and bare == host):
+        message = f"{value!r} is not [HOST:]PORT. Write for example 9464, or 0.0.0.0:9464."
+        raise click.BadParameter(message)
+    return bare or "127.0.0.1", int(port)

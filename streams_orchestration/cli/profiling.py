@@ -21,6 +21,7 @@ from streams_orchestration.cli.terminal import messages, results, write_table
 from streams_orchestration.compiler.decoupling.outcome import Outcome
 from streams_orchestration.model.assignment_document import read_assignment
 from streams_orchestration.model.brief import count, plural
+from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.document import read_document
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of
@@ -72,7 +73,7 @@ def _decision(path: Path) -> dict[str, Any]:
     """Read the document of a decision, which must contain its predictions."""
     read_assignment(path)
     tree, _ = read_document(path)
-    if not (isinstance(tree, dict) and tree.get("decision")):
+    if not is_mapping(tree) or not tree.get("decision"):
         message = f"{path} has no prediction. Give a decision that `streams decouple SPEC --output` wrote."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--compare'")
     return dict(tree)
@@ -125,9 +126,9 @@ def profile_text(profile: Profile, form: str) -> str:
 
 def _entry(key: str, value: Any) -> str:
     """Return one entry of a YAML document, with each item of a list or mapping on a line of its own."""
-    if isinstance(value, list):
+    if is_list(value):
         return f"{key}:\n" + "".join(f"  - {_line(each)}\n" for each in value)
-    if isinstance(value, dict):
+    if is_mapping(value):
         return f"{key}:\n" + "".join(f"  {name}: {_line(each)}\n" for name, each in value.items())
     return f"{key}: {_line(value)}\n"
 

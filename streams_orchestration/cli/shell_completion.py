@@ -47,8 +47,9 @@ def complete_savepoint(_context: click.Context, _parameter: click.Parameter, sta
         directory = api.Home.default().store.path(api.SAVEPOINTS)  # a request to an object store would take too long
     except api.StreamsRuntimeError:
         return []
-    places = [] if directory is None else directory.glob("*/[!.]*")
-    names = sorted(f"{path.parent.name}/{path.name}" for path in places)
+    if directory is None:
+        return []
+    names = sorted(f"{path.parent.name}/{path.name}" for path in directory.glob("*/[!.]*"))
     return [name for name in names if name.startswith(start)]
 
 

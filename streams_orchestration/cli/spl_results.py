@@ -29,7 +29,7 @@ from streams_orchestration.spl.types.written import type_of_text
 
 FORMATS = ("splCsv", "splTxt")
 """The formats whose values are SPL's literals."""
-_NAMES = {
+_NAMES: Mapping[type[pl.DataType], str] = {
     pl.Boolean: "boolean",
     pl.Float32: "float32",
     pl.Float64: "float64",
@@ -106,8 +106,8 @@ def _is_map(kind: pl.DataType) -> bool:
 
 def _type(kind: pl.DataType) -> SplType | None:
     """Return the type in SPL of the values of a column, or None if SPL has none."""
-    if kind in _NAMES:
-        return Primitive(_NAMES[type(kind)])
+    if name := _NAMES.get(type(kind)):
+        return Primitive(name)
     match kind:
         case pl.String():
             return RSTRING

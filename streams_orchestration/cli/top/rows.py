@@ -181,8 +181,8 @@ class _Measured:
     """The time of the reading in unix seconds."""
     watermarks: dict[str, float]
     """Operator -> its watermark in unix seconds."""
-    operators: list[api.OperatorMetrics] = field(default_factory=list)
-    readers: list[api.ReaderMetrics] = field(default_factory=list)
+    operators: list[api.OperatorMetrics] = field(default_factory=list[api.OperatorMetrics])
+    readers: list[api.ReaderMetrics] = field(default_factory=list[api.ReaderMetrics])
     rows_per_second: float | None = None
 
     def behind(self, operator: str) -> float | None:

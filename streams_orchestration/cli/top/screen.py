@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from rich.console import Group
 from rich.text import Text
@@ -90,7 +90,7 @@ class Screen(App[None]):
     @property
     def table(self) -> DataTable[Text]:
         """The table on the screen, with a line for each row."""
-        return self.query_one(DataTable)
+        return cast("DataTable[Text]", self.query_one(DataTable))
 
     @work(thread=True, exclusive=True)
     def refresh_snapshot(self) -> None:
