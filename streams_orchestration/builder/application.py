@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -42,6 +42,7 @@ from streams_orchestration.compiler.drawing.drawing import draw_svg
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.reading import load_application
 from streams_orchestration.model import application as model
+from streams_orchestration.model.containers import plain_value
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.model.standard import STANDARD
@@ -154,7 +155,7 @@ class Application(Declarations):
     @contextmanager
     def composite(
         self, name: str, inputs: Sequence[str] = (), *, annotations: Json | None = None, config: Json | None = None
-    ) -> Iterator[Composite]:
+    ) -> Generator[Composite]:
         """Define a composite, and yield it. Operators that are added inside the `with` block belong to it.
 
         Args:
@@ -173,7 +174,7 @@ class Application(Declarations):
             yield Composite(self, definition, partial(self._use, definition))
 
     @contextmanager
-    def block(self, name: str, *, uid: str | None = None) -> Iterator[Invoked]:
+    def block(self, name: str, *, uid: str | None = None) -> Generator[Invoked]:
         """Put the operators that are added inside the `with` block into a composite of their own; yield its invocation.
 
         A stream that crosses the block's border becomes a port: an input port if the block reads it, an output port if
@@ -200,7 +201,7 @@ class Application(Declarations):
         broadcast: Sequence[Stream | str] = (),
         replicate_host_tags: Sequence[str] = (),
         uid: str | None = None,
-    ) -> Iterator[Invoked]:
+    ) -> Generator[Invoked]:
         """Run the operators of the `with` block as `width` replicas, and yield its invocation; see `parallel`."""
         annotation = parallel(
             width, partition_by=partition_by, broadcast=broadcast, replicate_host_tags=replicate_host_tags
@@ -209,7 +210,7 @@ class Application(Declarations):
             yield block.annotate(parallel=annotation)
 
     @contextmanager
-    def _within(self, graph: DraftGraph) -> Iterator[None]:
+    def _within(self, graph: DraftGraph) -> Generator[None]:
         self._graphs.append(graph)
         try:
             yield
@@ -293,7 +294,7 @@ class Application(Declarations):
 
     def to_yaml(self) -> str:
         """Return the same application as a spec in YAML. Raises BuildError or ValueError if no spec can describe it."""
-        return yaml.safe_dump(_unlocated(self.document()), sort_keys=False, width=120, allow_unicode=True)
+        return yaml.safe_dump(plain_value(self.document()), sort_keys=False, width=120, allow_unicode=True)
 
     @classmethod
     def from_spec(cls, spec: str | Path | model.Application) -> Application:
@@ -374,7 +375,7 @@ class Application(Declarations):
 
     def _repr_html_(self) -> str:
         try:
-            return self.graph()._repr_html_()
+            return self.graph().svg
         except (ApplicationError, BuildError) as error:
             return f"<pre>{error}</pre>"
 
@@ -392,9 +393,3 @@ class Application(Declarations):
             message = "an application runs only from a Python file that has it in a variable; save it, or `to_yaml` it"
             raise BuildError(message, self._place)
         return f"{self._place.file}:{names[0]}"
-
-
-def _unlocated(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _unlocated(part) for key, part in value.items()}
-    return [_unlocated(part) for part in value] if isinstance(value, list) else value

@@ -18,7 +18,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from streams_orchestration.builder.places import CallSite, located
 from streams_orchestration.builder.values import plain
@@ -131,7 +131,8 @@ class DraftNode:
         parallel: Json = dict(self.annotations.get("parallel") or {})
         by, broadcast = parallel.get("partitionBy"), parallel.get("broadcast")
         if isinstance(by, Mapping):
-            parallel["partitionBy"] = [{"port": self._port(key), "attributes": [*names]} for key, names in by.items()]
+            keys = cast("Mapping[DraftPort | DraftSource, Sequence[str]]", by)
+            parallel["partitionBy"] = [{"port": self._port(key), "attributes": [*names]} for key, names in keys.items()]
         elif by and not isinstance(by[0], Mapping):
             alike = [self._port(port) for port in self.inputs if not set(port.streams) & set(broadcast or ())]
             parallel["partitionBy"] = [{"port": port, "attributes": [*by]} for port in alike]

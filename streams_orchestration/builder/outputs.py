@@ -6,6 +6,7 @@ from typing import Any
 
 from streams_orchestration.builder.nodes import BuildError
 from streams_orchestration.builder.places import CallSite
+from streams_orchestration.model.containers import is_list
 
 
 def named_outputs(outputs: Any, place: CallSite) -> list[tuple[str | None, Any]]:
@@ -15,16 +16,15 @@ def named_outputs(outputs: Any, place: CallSite) -> list[tuple[str | None, Any]]
         BuildError: `outputs` is not a list of names and of pairs of name and schema.
     """
     pairs: list[tuple[str | None, Any]] = []
-    for each in outputs if isinstance(outputs, list | tuple) else [None]:
+    for each in outputs if is_list(outputs) else [None]:
         pair: Any = (each, None) if isinstance(each, str) else each
-        is_pair = isinstance(pair, tuple | list) and len(pair) == 2
-        named = is_pair and (pair[0] is None or (isinstance(pair[0], str) and pair[0].isidentifier()))
-        if not named:
-            what = f"{each!r:.80} in it" if isinstance(outputs, list | tuple) else f"{outputs!r:.80}"
+        name: object = pair[0] if is_list(pair) and len(pair) == 2 else ""
+        if name is not None and not (isinstance(name, str) and name.isidentifier()):
+            what = f"{each!r:.80} in it" if is_list(outputs) else f"{outputs!r:.80}"
             message = (
                 f"outputs: {what} is not an output; say how many streams there are, or what each is called, with its "
                 'schema where it has one: outputs=2, outputs=["few", ("many", "n bigint")]'
             )
             raise BuildError(message, place)
-        pairs.append((pair[0], pair[1]))
+        pairs.append((name, pair[1]))
     return pairs

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import linecache
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.document import LocatedList, LocatedMapping
 
 _OWN = str(Path(__file__).parent)
@@ -33,7 +34,7 @@ def calling_place() -> CallSite:
 
     It has no variables if several statements are in its line.
     """
-    frame: Any = sys._getframe(1)
+    frame = inspect.currentframe()
     while frame is not None and (frame.f_code.co_filename.startswith(_OWN) or "contextlib" in frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None:
@@ -80,12 +81,12 @@ def located(value: Any, place: CallSite) -> Any:
     """Return the value as a located document; parts without a line get the line of the place."""
     if isinstance(value, LocatedMapping):
         return value
-    if isinstance(value, dict):
+    if is_mapping(value):
         mapping = LocatedMapping(place.file, place.line)
         mapping.update({key: located(part, place) for key, part in value.items()})
         mapping.lines = dict.fromkeys(mapping, place.line)
         return mapping
-    if isinstance(value, list | tuple):
+    if is_list(value):
         entries = LocatedList()
         entries.extend(located(part, place) for part in value)
         entries.lines = [part.line if isinstance(part, LocatedMapping) else place.line for part in entries]

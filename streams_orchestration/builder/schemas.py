@@ -8,7 +8,7 @@ import decimal
 import types
 import typing
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from streams_orchestration.operators.tuples.arrow_types import schema_ddl
 
@@ -49,11 +49,11 @@ def ddl_of(schema: SchemaLike) -> str:
 
 
 def _fields(schema: type) -> Mapping[str, Any]:
-    hints = typing.get_type_hints(schema, include_extras=True)
+    hints, name = typing.get_type_hints(schema, include_extras=True), schema.__qualname__
     if dataclasses.is_dataclass(schema):
         return {each.name: hints[each.name] for each in dataclasses.fields(schema)}
     if not hints:
-        message = f"{schema.__qualname__} has no fields with types, so it is not a tuple type"
+        message = f"{name} has no fields with types, so it is not a tuple type"
         raise TypeError(message)
     return hints
 
@@ -78,8 +78,9 @@ def _type(schema: type, name: str, hint: Any) -> str:
     if origin is dict:
         return f"map<{_type(schema, name, arguments[0])}, {_type(schema, name, arguments[1])}>"
     if isinstance(hint, type) and not issubclass(hint, str | int | float):
+        nested = cast("type[object]", hint)
         fields = ", ".join(
-            f"{part}: {_attribute(hint, part, each, inner=True)}" for part, each in _fields(hint).items()
+            f"{part}: {_attribute(nested, part, each, inner=True)}" for part, each in _fields(nested).items()
         )
         return f"struct<{fields}>"
     message = f"{schema.__qualname__}.{name}: {hint} is not a type of an attribute"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol, Self, overload
+from typing import Any, Literal, Protocol, Self, cast, overload
 
 import streams_orchestration.builder.operators as op
 from streams_orchestration.builder.annotations import consistent, plain_keys
@@ -138,7 +138,7 @@ class Stream(Invoked):
 
     def __init__(self, app: Builds, output: DraftOutput) -> None:
         super().__init__(app, output.node)
-        self._output = output
+        self.origin = output
 
     def apply(
         self, operator: Use, *others: Input, schema: SchemaLike | None = None, name: str | None = None,
@@ -168,7 +168,7 @@ class Stream(Invoked):
         Raises:
             BuildError: an expression does not fit, or the tuple type of this stream is not known here.
         """
-        ddl = self._app.tuple_type(self._output)
+        ddl = self._app.tuple_type(self.origin)
         if ddl is None:
             message = "the tuple type of the stream is not known here; give the output's schema: map({...}, schema)"
             raise BuildError(message, calling_place())
@@ -193,7 +193,7 @@ class Stream(Invoked):
         Raises BuildError for an unfit expression or an unknown schema, and ValueError for a local class or function.
         """
         if isinstance(function, Mapping):
-            operator = op.Functor(output=dict(function), **parameters)
+            operator = op.Functor(output=dict(cast("Expressions", function)), **parameters)
         elif isinstance(function, type):
             operator = use(function, **parameters)
         else:
@@ -203,7 +203,7 @@ class Stream(Invoked):
 
     def _like(self) -> str:
         """Return the schema of this stream. Raise BuildError if it is unknown, as no operator before declares one."""
-        schema = schema_of(self._output)
+        schema = schema_of(self.origin)
         if schema is None:
             message = "the schema of the mapped stream is not known here; give the output's schema: map(..., schema)"
             raise BuildError(message, calling_place())
@@ -246,16 +246,16 @@ class Stream(Invoked):
             output: output functions by attribute: `"Sum(n)"`, or `functions.sum(col("n"))`. One that does not fit, or a
                 key that the stream lacks, is a BuildError.
         """
-        ddl = self._app.tuple_type(self._output) if schema is None else None
+        ddl = self._app.tuple_type(self.origin) if schema is None else None
         if ddl is not None:
-            schema = summarised(output, [*(group_by or ()), *(partition_by or ())], ddl, event_time_of(self._output))
+            schema = summarised(output, [*(group_by or ()), *(partition_by or ())], ddl, event_time_of(self.origin))
         operator = op.Aggregate(
             window=window, group_by=group_by, partition_by=partition_by, time_attribute=time_attribute,
             refinement=refinement, output=output,
         )  # fmt: skip
         if late is None:
             return self.apply(operator, schema=schema, name=name, uid=uid)
-        outputs = [(name, schema), (late, schema_of(self._output))]
+        outputs = [(name, schema), (late, schema_of(self.origin))]
         results = self._app.streams(operator, self, outputs=outputs, name=name, uid=uid)
         return results[0], results[1]
 
@@ -352,7 +352,7 @@ def port(
 
 def source(stream: Stream | str) -> DraftSource:
     """Return the origin of a stream; a name is returned unchanged."""
-    return stream._output if isinstance(stream, Stream) else stream
+    return stream.origin if isinstance(stream, Stream) else stream
 
 
 def ports_of(inputs: Sequence[Input]) -> list[DraftPort]:

@@ -23,6 +23,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.model.standard import STANDARD
@@ -108,7 +109,7 @@ def spark_engine() -> SparkEngine:
     """
     from pyspark import SparkContext
 
-    context: SparkContext | None = SparkContext._active_spark_context
+    context: SparkContext | None = SparkContext._active_spark_context  # pyright: ignore[reportPrivateUsage]
     if context is None:
         _engines.clear()
         _engines.append(_new_engine())
@@ -131,7 +132,8 @@ def _new_engine() -> SparkEngine:
 
     from streams_orchestration.runtime.engine.spark.engine import SparkEngine
 
-    SparkContext._gateway = SparkContext._jvm = None  # otherwise PySpark uses the JVM of a stopped session again
+    # otherwise PySpark uses the JVM of a stopped session again
+    SparkContext._gateway = SparkContext._jvm = None  # pyright: ignore[reportPrivateUsage] - there is no public way
     directory = Path(tempfile.mkdtemp(prefix="streams-test-spark-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     output = directory / "spark.log"  # a test does not show Spark's log
@@ -203,7 +205,7 @@ def _replace_source(document: Json, stream: str, rows: TestTuples, directory: Pa
 
 def _schema(document: Json, output: Any) -> pa.Schema | None:
     """Return the schema of an output of a node; None if the node does not name any."""
-    named = output.get("schema") if isinstance(output, Mapping) else None
+    named = output.get("schema") if is_mapping(output) else None
     ddl = document.get("schemas", {}).get(named, named)
     return None if ddl is None else arrow_schema(ddl)
 

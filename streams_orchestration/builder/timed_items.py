@@ -72,8 +72,9 @@ def without_event_time(node: dict[str, Any], schema: pa.Schema | None) -> None:
 
     If the schema of the output is unknown, nothing is changed.
     """
-    annotations = node.get("annotations", {})
-    attribute = str((annotations.get("eventTime") or {}).get("eventTimeAttribute"))
+    annotations: dict[str, Any] = node.get("annotations", {})
+    role: dict[str, Any] = annotations.get("eventTime") or {}
+    attribute = str(role.get("eventTimeAttribute"))
     if schema is not None and "eventTime" in annotations and type_of(schema, attribute) is None:
         node["annotations"] = {key: value for key, value in annotations.items() if key != "eventTime"}
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from streams_orchestration.builder.columns import Column, Summary
 from streams_orchestration.builder.references import Reference
+from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.operators import OperatorModel
 
 
@@ -60,10 +61,10 @@ def named_use(operator: str, parameters: Mapping[str, Any]) -> Use:
     return Use(operator, {name: plain(value) for name, value in given.items()}, typed=_has_columns(given))
 
 
-def _has_columns(value: Any) -> bool:
+def _has_columns(value: object) -> bool:
     if isinstance(value, Mapping):
-        return any(map(_has_columns, value.values()))
-    if isinstance(value, list | tuple):
+        return any(map(_has_columns, cast("Mapping[str, object]", value).values()))
+    if is_list(value):
         return any(map(_has_columns, value))
     return isinstance(value, Column | Summary)
 
@@ -74,16 +75,15 @@ def import_path(thing: type | Callable[..., Any]) -> str:
     Raises:
         ValueError: it is local or a lambda, so other processes cannot import it.
     """
-    function = getattr(thing, "function", thing)
+    code = getattr(getattr(thing, "function", thing), "__code__", None)
     name: str = getattr(thing, "__qualname__", "")
     if not name or "<" in name:
-        where = f" in line {function.__code__.co_firstlineno}" if hasattr(function, "__code__") else ""
+        where = "" if code is None else f" in line {code.co_firstlineno}"
         message = f"{name or thing!r}{where} cannot be imported by the hosts: define it at the top of a module"
         raise ValueError(message)
     module = thing.__module__
     if module == "__main__":
-        file = getattr(function, "__code__", None)
-        module = Path(file.co_filename).stem if file is not None else _script()
+        module = _script() if code is None else Path(code.co_filename).stem
     return f"{module}:{name}"
 
 
@@ -100,9 +100,11 @@ def plain(value: Any) -> Any:
         ValueError: the class or function is local or a lambda, so other processes cannot import it.
     """
     if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(part) for part in (sorted(value) if isinstance(value, set | frozenset) else value)]
+        return {str(key): plain(part) for key, part in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, set | frozenset):
+        return [plain(part) for part in sorted(cast("Set[str]", value))]
+    if is_list(value):
+        return [plain(part) for part in value]
     if isinstance(value, Reference | Column | Summary):
         return str(value)
     if isinstance(value, Path):
