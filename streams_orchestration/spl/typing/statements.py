@@ -151,7 +151,6 @@ def check_logic(
                 message = "onProcess can be used only in a Custom without input ports"
                 state.report("CDISP0728E", message, tree.Node(part.first, part.first))
             typing = StatementTyping(source, logic_scope(known, outputs, *submit), mistakes)
-            typing.returns = None
             process = typing.statement(part.body)
             continue
         number = next((n for n, port in enumerate(inputs) if part.port.name in (port.label, *port.names)), None)
@@ -174,10 +173,9 @@ def _around(written: Sequence[tree.Node]) -> tree.Node:
 
 
 class StatementTyping(ExpressionTyping):
-    """The typing of statements; `returns` is the result type of the function around them, None if it is void."""
+    """The typing of statements; `loops` is the number of loops around the statement that is being typed."""
 
     loops = 0
-    returns: Type | None = None
 
     def statement(self, written: tree.Statement) -> Statement:
         """Type a statement like `statements`, and return one typed tree: a block unless it is a single statement."""
