@@ -199,8 +199,6 @@ class ThreadPlan:
     queues: tuple[Queue, ...]
     operators: tuple[OperatorThreads, ...]
     """The threads of each physical operator."""
-    single_threaded_outputs: tuple[PeOutputPort, ...] = ()
-    """PE output ports that at most one thread submits to (rule 75)."""
 
 
 class Passing(NamedTuple):

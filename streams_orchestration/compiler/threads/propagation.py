@@ -1,4 +1,4 @@
-"""The number of threads that enter every operator and queue, and leave every operator (rules 73, 74)."""
+"""The number of threads that enter every operator and queue (rules 73, 74)."""
 
 from __future__ import annotations
 
@@ -25,19 +25,17 @@ _SEVERAL = -1
 
 @dataclass(frozen=True, slots=True)
 class Entering:
-    """The numbers of threads that enter and leave operators."""
+    """The numbers of threads that enter operators and queues."""
 
     operators: list[int]
     queues: dict[tuple[int, int], int]
     """(operator, input port) -> the number of threads that put tuples into the port's queue."""
-    submitting: list[int]
-    """For each operator, the number of threads that submit to its output ports, including its own threads."""
 
 
 def count_threads(
     logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, origins: ThreadOrigins
 ) -> Entering:
-    """Return the numbers of threads that enter and leave every operator, and that enter every queue.
+    """Return the numbers of threads that enter every operator and every queue.
 
     Sets of threads flow along the connections: the threads that leave an operator are the threads that enter it and its
     own. Strongly connected components count as one operator each, producers first, so sets pass every connection once.
@@ -61,7 +59,6 @@ def count_threads(
     entering: list[int] = [kinds[pe].span(*span) for pe, span in zip(pe_of, own, strict=True)]
     entering += [0] * len(queues)
     counts = [0] * len(pe_of)
-    submitting = [0] * len(pe_of)
     for component in components:
         sets = kinds[pe_of[component[0]]]
         join = sets.join
@@ -75,11 +72,10 @@ def count_threads(
             inside = frozenset(component)
         for index in component:
             leaving = entering[index]
-            counts[index] = submitting[index] = sets.count(leaving)
+            counts[index] = sets.count(leaving)
             entering[index] = 0
             if index in behind:
                 leaving = join(leaving, sets.span(*behind[index]))
-                submitting[index] = sets.count(leaving)
             for successor in successors[index]:
                 before = entering[successor]
                 if before != _SEVERAL and successor not in inside:
@@ -87,7 +83,7 @@ def count_threads(
     producers = {
         port: kinds[pe_of[port[0]]].count(entering[queue]) + (port in origins.remote) for port, queue in queues.items()
     }
-    return Entering(counts, producers, submitting)
+    return Entering(counts, producers)
 
 
 def _own_threads(

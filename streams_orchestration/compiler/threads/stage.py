@@ -73,7 +73,6 @@ def plan_threads(
             for queue in queues
         ),
         tuple(operators),
-        tuple(port for pe in fusion.pes for port in pe.outputs if entering.submitting[port.operator] <= 1),
     )
     return plan, check_waits(logical, physical, origins)
 
