@@ -77,15 +77,11 @@ class Numbered:
         row = self._rows[value]
         return self._cell.document(self._pick(row) if self._pick else row)
 
-    def texts(self) -> list[str]:
-        """Return the JSON texts of all listed values."""
-        if not self._texts:
-            self._texts = list(map(self._cell.encoder(), map(self._pick, self._rows) if self._pick else self._rows))
-        return self._texts
-
     def encoder(self) -> Encoder:
         """Return a function from an index to the JSON text of the listed value."""
-        return self.texts().__getitem__
+        if not self._texts:
+            self._texts = list(map(self._cell.encoder(), map(self._pick, self._rows) if self._pick else self._rows))
+        return self._texts.__getitem__
 
 
 class RecordCell:
@@ -93,7 +89,6 @@ class RecordCell:
 
     def __init__(self, cells: Mapping[str, Cell]) -> None:
         self._cells = cells
-        self._heads: list[str] = []
 
     def document(self, value: Sequence[Any]) -> dict[str, Any]:
         """Return the object for a tuple of values."""
@@ -102,11 +97,6 @@ class RecordCell:
     def encoder(self) -> Encoder:
         """Return a function that encodes a tuple as the JSON text of the object."""
         template, encoders = _row(self._cells)
-        name, *others = self._cells.values()
-        if isinstance(name, Numbered) and others == [INTEGER]:  # most records are a name and a number
-            before, between, after = template.split("%s")
-            heads = self._heads = self._heads or [f"{before}{text}{between}" for text in name.texts()]
-            return lambda value: f"{heads[value[0]]}{value[1]}{after}"
         return lambda value: template % tuple(map(_call, encoders, value))
 
 
