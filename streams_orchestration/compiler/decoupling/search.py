@@ -23,48 +23,37 @@ _STEPS = 150
 """The number of moves to try for each piece and level."""
 
 
-class OrderedMoves:
-    """The machines to which each class may move, if the machines are ordered or some classes must be apart."""
+def legal_targets(contraction: Contraction, machines: int, home: Sequence[int], chance: Random) -> Target:
+    """Return a function that chooses a machine for `anneal`, if the machines are ordered or classes must be apart.
 
-    def __init__(self, contraction: Contraction, machines: int) -> None:
-        """Collect the restrictions of each class.
+    The machine is not before producers' nor after consumers' machines, which count only if streams must not lead back
+    or if hops have a budget. It is the present machine if the chosen one has a class that must be apart.
 
-        Args:
-            contraction: the problem.
-            machines: the number of machines to use, which are the first ones.
-        """
-        params = contraction.flow.params
-        self._machines = machines
-        self._before: list[list[int]] = [[] for _ in contraction.weights]
-        self._behind: list[list[int]] = [[] for _ in contraction.weights]
-        if params.forward or params.latency_budget is not None:
-            for source, target in dict.fromkeys(contraction.sent()):
-                self._behind[source].append(target)
-                self._before[target].append(source)
-        self._others: list[list[int]] = [[] for _ in contraction.weights]
-        for members in contraction.apart:
-            for each in members:
-                self._others[each] += [other for other in members if other != each]
+    Args:
+        contraction: the problem.
+        machines: the number of machines to use, which are the first ones.
+        home: the machines of classes, kept up to date by the caller.
+        chance: the random generator for the choice.
+    """
+    params = contraction.flow.params
+    before: list[list[int]] = [[] for _ in contraction.weights]
+    behind: list[list[int]] = [[] for _ in contraction.weights]
+    if params.forward or params.latency_budget is not None:
+        for source, target in dict.fromkeys(contraction.sent()):
+            behind[source].append(target)
+            before[target].append(source)
+    others: list[list[int]] = [[] for _ in contraction.weights]
+    for members in contraction.apart:
+        for each in members:
+            others[each] += [other for other in members if other != each]
 
-    def targets(self, home: Sequence[int], chance: Random) -> Target:
-        """Return a function that chooses a machine for `anneal`, not before producers' nor after consumers' machines.
+    def choose(piece: int) -> int:
+        first = max((home[other] for other in before[piece]), default=0)
+        last = min((home[other] for other in behind[piece]), default=machines - 1)
+        there = first + int(chance.random() * (last - first + 1))
+        return home[piece] if any(home[other] == there for other in others[piece]) else there
 
-        Producers and consumers count only if streams must not lead back, or if hops have a budget.
-
-        The function returns the present machine if the chosen one has a class that must be apart.
-
-        Args:
-            home: the machines of classes, kept up to date by the caller.
-            chance: the random generator for the choice.
-        """
-
-        def target(piece: int) -> int:
-            first = max((home[other] for other in self._before[piece]), default=0)
-            last = min((home[other] for other in self._behind[piece]), default=self._machines - 1)
-            there = first + int(chance.random() * (last - first + 1))
-            return home[piece] if any(home[other] == there for other in self._others[piece]) else there
-
-        return target
+    return choose
 
 
 def filled(contraction: Contraction, limit: float, machines: int) -> list[int]:
@@ -172,8 +161,8 @@ class Search:
         if start is None:
             return
         chance, placed = Random(seed), TrackedAssignment(self._pieces, start)
-        moves = OrderedMoves(self.contraction, self._usable)
-        self.offer(anneal(placed, chance, steps, 1.0, deadline, moves.targets(placed.home, chance)))
+        targets = legal_targets(self.contraction, self._usable, placed.home, chance)
+        self.offer(anneal(placed, chance, steps, 1.0, deadline, targets))
 
     def _offer_single_machines(self) -> None:
         """Offer, for each machine, the decision with all classes on it that are not pinned.
