@@ -100,11 +100,9 @@ class Search:
         """The number of machines to use. With a latency budget it is at most one more than the allowed hops, so that no
         path along increasing machines has too many."""
         self._pieces = Pieces(contraction.weights, contraction.pins, contraction.fans, machines, params.tee == "exact")
-        self._fillings: list[list[int]] | None = None
-        """The best legal fillings, best first; None before they are made."""
         self._offer_single_machines()
-        if self._ordered:
-            self._fill()
+        self._fillings = self._fill() if self._ordered else []
+        """The best legal fillings, best first; none if moves are not restricted."""
 
     def offer(self, assignment: Sequence[int]) -> bool:
         """Keep a decision if it is legal and better than the best so far; return True if so."""
@@ -156,8 +154,7 @@ class Search:
             steps: the number of moves to try.
             deadline: the end in seconds of `time.monotonic`; without it the result is the same every time.
         """
-        fillings = self._fill() if self._fillings is None else self._fillings
-        start = fillings[seed % len(fillings)] if fillings else self.best
+        start = self._fillings[seed % len(self._fillings)] if self._fillings else self.best
         if start is None:
             return
         chance, placed = Random(seed), TrackedAssignment(self._pieces, start)
@@ -189,8 +186,7 @@ class Search:
                 self.offer(filling)
                 evaluation = evaluate(flow, outputs)
                 legal.append((evaluation.objective, evaluation.total, filling))
-        self._fillings = [filling for _, _, filling in sorted(legal)[:_FILLINGS]]
-        return self._fillings
+        return [filling for _, _, filling in sorted(legal)[:_FILLINGS]]
 
     def _clusters(self, chance: Random) -> tuple[list[Pieces], list[list[int]]]:
         """Return ever coarser levels of clusters, and for each piece of a level its cluster in the next level."""
