@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from statistics import fmean
 from typing import Any
 from unittest.mock import patch
 
@@ -18,6 +19,7 @@ from streams_orchestration.compiler.decoupling.contraction import contract
 from streams_orchestration.compiler.decoupling.dataflow import dataflow
 from streams_orchestration.compiler.decoupling.effort import solve_task
 from streams_orchestration.compiler.decoupling.evaluation import evaluate
+from streams_orchestration.compiler.decoupling.fewest import best_use
 from streams_orchestration.compiler.decoupling.lower_bounds import simple_bound
 from streams_orchestration.compiler.decoupling.search import Search
 from streams_orchestration.compiler.decoupling.solver_task import SolverProgress, SolverTask
@@ -27,6 +29,7 @@ from streams_orchestration.compiler.logical.logical import build_logical_graph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.parallel import expand
 from streams_orchestration.compiler.stage_results import RegionMap
+from streams_orchestration.model.decoupling import Problem
 from streams_orchestration.model.decoupling_document import problem_from_mapping
 from streams_orchestration.model.loading import application_from_mapping
 
@@ -37,7 +40,9 @@ SIZES = ((50, 4, 4.0, (0, 1, 2)), (500, 16, 8.0, (0, 1)), (5000, 16, 30.0, (0,))
 FORWARD = ((50, 4, 3.0, (0, 1, 2)), (500, 8, 4.0, (0, 1)), (5000, 8, 8.0, (0,)))
 """The same for problems whose streams only go forward."""
 PES = ((50, 6), (500, 20), (5000, 60))
-"""Operators and PEs of the graphs that are fused."""
+"""Operators and PEs of the graphs that are fused by traffic."""
+LOADS = ((50, 4), (50, 8), (100, 6), (200, 8), (500, 8))
+"""Operators and PEs of the graphs that are fused by load."""
 DECOUPLING_PARTS: dict[str, dict[str, Any]] = {
     "all parts": {},
     "coarse clusters": {"search.coarser": lambda *_: None},
@@ -49,10 +54,10 @@ DECOUPLING_PARTS: dict[str, dict[str, Any]] = {
 }
 FORWARD_PARTS: dict[str, dict[str, Any]] = {
     "all parts": {},
-    "several fillings": {"search._FILLINGS": 1},
     "moves along the flow": {"search.anneal": lambda placed, *_: list(placed.home)},
     "integer program": {"solver_task._LARGE": 0},
 }
+LOAD_PARTS: dict[str, dict[str, Any]] = {"all parts": {}, "several fillings": {"search._FILLINGS": 1}}
 FUSION_PARTS: dict[str, dict[str, Any]] = {
     "all parts": {},
     "growing PEs by traffic": {"packing.Packing._next_neighbour": lambda *_: None},
@@ -126,6 +131,27 @@ def decoupling(
                 yield f"{operators} {seed} {name}: peak {peak:.4f} bound {bound:.4f} time {took:.2f} ({absolute})"
 
 
+def by_load(seeds: int = 12) -> Iterator[str]:
+    """Yield lines with the mean and the greatest peak load without each part, as ratios to fusion with all parts."""
+    for operators, pes in LOADS:
+        known: list[float] = []
+        for name, replaced in LOAD_PARTS.items():
+            begin = time.process_time()
+            with Without(DECOUPLING, replaced):
+                peaks = [best_use(forward_problem(operators, seed, pes)).evaluation.worst for seed in range(seeds)]
+            known = known or peaks
+            ratios = [peak / other for peak, other in zip(peaks, known, strict=True)]
+            took = time.process_time() - begin
+            yield f"{operators} {pes} {name}: mean {fmean(ratios):.4f} greatest {max(ratios):.3f} ({took:.1f} s)"
+
+
+def forward_problem(operators: int, seed: int, machines: int) -> Problem:
+    """Return a problem in the form of fusion by load: streams lead forward, and each reader decodes for itself."""
+    document = graph(operators, seed, machines, (4.0, 0.5, 1.0)[seed % 3])
+    document["params"] |= {"forward": True, "tee": "each"}
+    return problem_from_mapping(document)
+
+
 def fused(operators: int, pes: int, seed: int) -> tuple[float, float]:
     """Return the traffic between PEs, and the processor seconds of fusion."""
     chance = random.Random(seed)
@@ -164,6 +190,7 @@ def fusion() -> Iterator[str]:
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "decoupling": lambda: decoupling(SIZES, DECOUPLING_PARTS),
     "forward": lambda: decoupling(FORWARD, FORWARD_PARTS, forward=True),
+    "load": by_load,
     "fusion": fusion,
 }
 

@@ -11,7 +11,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.decoupling.fewest import fewest_machines
+from benchmarks.decoupling_graphs import graph
+from streams_orchestration.compiler.decoupling.fewest import best_use, fewest_machines
 from streams_orchestration.model.decoupling_document import problem_from_mapping
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.specs import CASES
@@ -111,6 +112,13 @@ def graphs(draw: st.DrawFn) -> dict[str, Any]:
         "apart": apart,
         "forward": draw(st.booleans()),
     }
+
+
+def test_another_filling_than_the_best_one_can_lead_to_the_best_use():
+    """Local search from the best filling alone ends at 22.9 (decision 0099)."""
+    document = graph(100, seed=7, machines=6, dearness=0.5)
+    document["params"] |= {"forward": True, "tee": "each"}
+    assert best_use(problem_from_mapping(document)).evaluation.worst < 19.2
 
 
 @examples(40)

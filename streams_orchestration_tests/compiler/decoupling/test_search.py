@@ -117,8 +117,16 @@ def test_bounds_see_more_than_the_mean():
     assert search.best is not None
     assert search.evaluation is not None
     simple = simple_bound(contraction)
-    wanted = 1.005 * simple
+    wanted = 1.1 * simple
     assert wanted <= spreading_bound(contraction, simple, search.best, 60.0, wanted) <= search.evaluation.objective
+
+
+def test_the_first_packing_is_close_to_the_mean():
+    contraction = contracted(graph(500, seed=5, machines=2, dearness=0.5))
+    search = Search(contraction)
+    search.pack()
+    assert search.evaluation is not None
+    assert search.evaluation.objective < 1.06 * simple_bound(contraction)
 
 
 @pytest.mark.slow
