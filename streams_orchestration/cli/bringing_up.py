@@ -62,8 +62,8 @@ class Start:
         """
         brought = api.bring_up(self.home, lock, self._wanted, request, asked_at=api.read_process_start())
         self.launched = True
-        if brought.restored is not None:
-            for line in restored_lines(brought.restored):
+        if isinstance(brought, api.RestoredApplication):
+            for line in restored_lines(brought):
                 say(line)
         lock.release()
         return brought

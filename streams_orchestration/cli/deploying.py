@@ -63,9 +63,9 @@ def start_in_background(start: Start, lock: api.StartLock, request: api.Request)
     ran = before is not None and before.shown_state == "RUNNING"
     if not ran:
         note(f"Starting {name} ...")
-    restored = start.launch(lock, request, note).restored
+    brought = start.launch(lock, request, note)
     start.complete(note)
-    facts = {} if restored is None else restored_facts(restored)
+    facts = restored_facts(brought) if isinstance(brought, api.RestoredApplication) else {}
     status = api.read_status(home, name)
     state = f"was {status.shown_state} already" if ran else f"is {status.shown_state}"
     text = f"{name} {state}. `streams status {name}` shows it, `streams cancel {name}` stops it."

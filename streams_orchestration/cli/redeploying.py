@@ -106,7 +106,7 @@ def _redeploy(start: Start, lock: api.StartLock, request: api.Request) -> int:
     except api.RevertedError as error:
         return _show_outcome(start.home, start.name, error.redeployment, error)
     start.complete(note)
-    return _show_outcome(start.home, start.name, brought.redeployment)
+    return _show_outcome(start.home, start.name, brought)
 
 
 def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_run: bool) -> int:
@@ -138,7 +138,7 @@ def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_r
             brought = api.bring_up(home, lock, previous, request, asked_at=api.read_process_start())
     except api.RevertedError as error:
         return _show_outcome(home, name, error.redeployment, error)
-    return _show_outcome(home, name, brought.redeployment)
+    return _show_outcome(home, name, brought)
 
 
 def _show_ended_trial(home: api.Home, name: str) -> int:
@@ -153,18 +153,16 @@ def _report(previous: Deployable) -> None:
     report_diagnostics(previous.compilation.diagnostics)
 
 
-def _show_outcome(
-    home: api.Home, name: str, outcome: Redeployment | None, reverted: api.RevertedError | None = None
-) -> int:
+def _show_outcome(home: api.Home, name: str, brought: api.BroughtUp, reverted: api.RevertedError | None = None) -> int:
     """Show the outcome of a redeploy; return the exit status, 1 if it was reverted.
 
     Args:
         home: the state directory.
         name: the name of the application.
-        outcome: the redeploy; None if another process has removed the application before, so that it begins.
+        brought: the redeploy; None if another process has removed the application before, so that it begins.
         reverted: the error of a new plan that has failed its trial.
     """
-    status = api.read_status(home, name)
+    status, outcome = api.read_status(home, name), brought if isinstance(brought, Redeployment) else None
     facts = ({} if outcome is None else outcome.document()) | {
         "reverted": None if reverted is None else reverted.cause,
         "state": status.shown_state,

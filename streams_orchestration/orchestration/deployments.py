@@ -19,26 +19,24 @@ if TYPE_CHECKING:
 
 
 def deploy_compiled(home: api.Home, compilation: PlannedCompilation, request: api.Request) -> api.BroughtUp:
-    """Write a compiled application to the catalog as the one to run under its name; see `write_wanted`.
+    """Write a compiled application to the catalog as the one to run under its name; see `write_and_try_out`.
 
-    A plan that replaces another one is also tried out, since its trial is decided under the start lock. In all other
-    courses the hosts are started by a step of their own, which is retried by itself: a repeated request could start
+    Its missing hosts are started by a step of their own, which is retried by itself: a repeated request could start
     over twice.
 
     Raises:
         ApplicationError: the application cannot run here.
         BeingStartedError: another process holds the start lock of the application.
         RevertedError: the new plan failed its trial.
-        StreamsRuntimeError, ValidationError, OSError: the plan cannot be written, for a cause that `write_wanted`
-            lists, or cannot be tried out, for a cause that `try_out` lists.
+        StreamsRuntimeError, ValidationError, OSError: the plan cannot be written or tried out, for a cause that
+            `write_and_try_out` lists.
     """
     home, wanted = home.prepare(), _check_deployable(compilation)
     with api.lock_start(home, wanted.name, "deploy") as lock:
-        brought = api.write_wanted(home, lock, wanted, request)
-        return brought if brought.trial is None else api.BroughtUp(api.try_out(brought.trial))
+        return api.write_and_try_out(home, lock, wanted, request)
 
 
-def restore_previous(home: api.Home, application: str, request: api.Revert) -> Redeployment | None:
+def restore_previous(home: api.Home, application: str, request: api.Revert) -> api.BroughtUp:
     """Restore the plan from before the last redeploy; return the redeploy, or None if a trial was reverted.
 
     The previous plan is read under the start lock, so that it is the one from before a redeploy that was awaited there.
@@ -55,7 +53,7 @@ def restore_previous(home: api.Home, application: str, request: api.Revert) -> R
         return None
     with api.lock_start(home.prepare(), application, "redeploy") as lock:
         previous = api.recompile_previous_plan(catalog, application)
-        return api.bring_up(home, lock, previous, request).redeployment
+        return api.bring_up(home, lock, previous, request)
 
 
 def preview_compiled(home: api.Home, compilation: PlannedCompilation) -> Redeployment:

@@ -7,7 +7,6 @@ import time
 import dagster as dg
 from pydantic import Field
 
-from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.model.brief import plural
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.cut_checks import evaluate_checks
@@ -145,14 +144,10 @@ def _write_compiled_plan(
 ) -> None:
     """Write the compiled plan to the catalog as the wanted plan, and store its decision as the applied one."""
     home, compilation = streams.directory(), streams.artifacts.compilation(application)
-
-    def write_compiled() -> Redeployment | None:
-        brought = deploy_compiled(home, compilation, request)
-        for note in brought.restored.notes if brought.restored is not None else ():
+    brought = put_in_place(context, lambda: deploy_compiled(home, compilation, request))
+    if isinstance(brought, api.RestoredApplication):
+        for note in brought.notes:
             context.log.info("%s", note)
-        return brought.redeployment
-
-    put_in_place(context, write_compiled)
     if not _is_bounded_run(context):
         keep_applied(streams.artifacts, compilation)
         context.log.info("%s: the wanted plan has %s", application, plural(len(compilation.fusion.pes), "PE"))

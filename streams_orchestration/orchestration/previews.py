@@ -19,21 +19,21 @@ MAX_TABLE_ROWS = 100
 _COLUMNS = {"what": "string", "name": "string", "action": "string", "rows": "int", "bytes": "int", "reason": "string"}
 
 
-def put_in_place(context: dg.OpExecutionContext, put: Callable[[], Redeployment | None]) -> None:
-    """Deploy a plan, and record in the run what happened to each operator of the plan that it replaced.
+def put_in_place(context: dg.OpExecutionContext, put: Callable[[], api.BroughtUp]) -> api.BroughtUp:
+    """Deploy a plan, and record in the run what happened to each operator of the plan that it was to replace.
 
     The run is tagged with the verdict. A refused redeploy is also recorded as a failed check of the deployment.
 
     Args:
         context: the context of the op.
-        put: the function that deploys; it returns None if it replaced no other plan.
+        put: the function that deploys; its result is returned.
 
     Raises:
         Failure: the redeploy was refused, since state would be lost, and nothing has changed; or the new plan did not
             work, and the previous plan was restored. Other errors of `put` pass unchanged.
     """
     try:
-        outcome = put()
+        brought = put()
     except api.RedeployRefusedError as error:
         _record(context, error.redeployment)
         raise dg.Failure(
@@ -47,13 +47,13 @@ def put_in_place(context: dg.OpExecutionContext, put: Callable[[], Redeployment 
         raise dg.Failure(
             description=in_dagster(str(error), error.redeployment.application), metadata=metadata, allow_retries=False
         ) from error
-    if outcome is None:
-        return
-    context.add_output_metadata(redeploy_metadata(outcome))
-    _record(context, outcome)
-    for each in outcome.operators:
-        if each.action != "kept":
-            context.log.info("%s: %s, %s", each.operator, each.action, each.text)
+    if isinstance(brought, Redeployment):
+        context.add_output_metadata(redeploy_metadata(brought))
+        _record(context, brought)
+        for each in brought.operators:
+            if each.action != "kept":
+                context.log.info("%s: %s, %s", each.operator, each.action, each.text)
+    return brought
 
 
 def _record(context: dg.OpExecutionContext, outcome: Redeployment) -> None:

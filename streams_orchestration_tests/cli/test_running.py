@@ -29,7 +29,6 @@ from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.errors.errors import BeingStartedError, StateDirectoryError
 from streams_orchestration.runtime.observing.compilations import read_compilation
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import host, metrics, pe, sink, status, unit
 from streams_orchestration_tests.cli.specs import COPY, KEYED
@@ -226,7 +225,7 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     home = Home(tmp_path / "home").prepare()
     world(None, status(), monkeypatch)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
-    monkeypatch.setattr(api, "bring_up", lambda *_, **__: BroughtUp())
+    monkeypatch.setattr(api, "bring_up", lambda *_, **__: None)
     monkeypatch.setattr(bringing_up.Start, "record_deployment", lambda *_: None)
     assert main(["run", spec]) == 0
 

@@ -105,7 +105,7 @@ def step(name: str, **config: Any) -> dict[str, Any]:
 
 
 COURSES = frozenset({"start over", "take what is there", "go on", "replace"})
-"""The calls that `Runtime.write_wanted` records."""
+"""The calls that `Runtime.write_and_try_out` records."""
 
 
 class Runtime(SimpleNamespace):
@@ -124,7 +124,7 @@ class Runtime(SimpleNamespace):
         if self.error is not None and self.refused in (None, name):
             raise self.error
 
-    def write_wanted(self, home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
+    def write_and_try_out(self, home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
         """`redeployment` is what becomes of what is deployed."""
         require_lasting_hosts(Catalog(home), wanted.name)
         before, replaces = self.status, False
@@ -137,7 +137,7 @@ class Runtime(SimpleNamespace):
                 self._called("replace", wanted.name, *drop_state)
                 replaces = before is not None
         self.status = before or running()
-        return BroughtUp(self.redeployment if replaces else None)
+        return self.redeployment if replaces else None
 
     def read_compilation(self, home: Home, application: str) -> Any:
         """`deployed` is what the catalog has."""

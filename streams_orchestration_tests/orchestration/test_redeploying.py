@@ -115,7 +115,7 @@ def test_a_refusal_fails_the_run_with_reason_and_remedy(
     def refuse(*_: Any, **__: Any) -> None:
         raise RedeployRefusedError(refused)
 
-    monkeypatch.setattr(runtime, "write_wanted", refuse)
+    monkeypatch.setattr(runtime, "write_and_try_out", refuse)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance, raise_on_error=False)
         (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
@@ -145,7 +145,7 @@ def test_a_run_whose_plan_was_taken_back_fails_and_says_why(
     def revert(*_: Any, **__: Any) -> None:
         raise RevertedError(outcome(KEPT, MOVED), cause)
 
-    monkeypatch.setattr(runtime, "write_wanted", revert)
+    monkeypatch.setattr(runtime, "write_and_try_out", revert)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance, raise_on_error=False)
         (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
@@ -171,7 +171,7 @@ def test_no_error_of_an_op_sends_control_characters_to_a_terminal(
         message = "PE 0 failed: boom \x1b]52;c;ZXZpbA==\x07\x9b2J\u202e"
         raise StreamsRuntimeError(message)
 
-    for name in ("write_wanted", "cancel_application", "reset_unit", "read_status"):
+    for name in ("write_and_try_out", "cancel_application", "reset_unit", "read_status"):
         monkeypatch.setattr(runtime, name, fail)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def(job).execute_in_process(instance=instance, raise_on_error=False)

@@ -37,14 +37,14 @@ def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: b
     """Write an application as wanted; its queries may be left without the columns that only Spark knows."""
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
         if asks_spark or (not fresh and wanted.name in list_applications(home)):
-            bringing_up.write_wanted(home, lock, wanted, StartOver() if fresh else ContinueFromState())
+            bringing_up.write_and_try_out(home, lock, wanted, StartOver() if fresh else ContinueFromState())
         else:
             deployment.write_first_plan(open_application(home, lock, wanted), fresh=fresh, asks_spark=False)
 
 
-def write_wanted(home: Home, wanted: Deployable, request: Request = CONTINUE) -> BroughtUp:
+def write_and_try_out(home: Home, wanted: Deployable, request: Request = CONTINUE) -> BroughtUp:
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
-        return bringing_up.write_wanted(home, lock, wanted, request)
+        return bringing_up.write_and_try_out(home, lock, wanted, request)
 
 
 def forget(home: Home, wanted: Deployable) -> None:
@@ -73,7 +73,9 @@ def revert_redeploy(home: Home, application: str) -> Redeployment | None:
         return None
     with lock_start(home.prepare(), application, "redeploy") as lock:
         previous = reverting.recompile_previous_plan(catalog, application)
-        return bringing_up.bring_up(home, lock, previous, Revert()).redeployment
+        redeployment = bringing_up.bring_up(home, lock, previous, Revert())
+        assert isinstance(redeployment, Redeployment)
+        return redeployment
 
 
 def begin_redeploy(

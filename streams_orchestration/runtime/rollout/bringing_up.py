@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TypeAlias
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
@@ -19,28 +19,18 @@ from streams_orchestration.runtime.deployment.requests import (
     Revert,
     StartOver,
 )
-from streams_orchestration.runtime.redeployment.redeploying import (
-    PlanOnTrial,
-    accept_redeploy,
-    replace_plan,
-    try_out,
-)
+from streams_orchestration.runtime.redeployment.redeploying import accept_redeploy, replace_plan, try_out
 from streams_orchestration.runtime.redeployment.trial_supervision import settle_former_trial
 from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint
 from streams_orchestration.runtime.savepoints.restoring import RestoredApplication, restore
 from streams_orchestration.runtime.storage.home import Home
 
+BroughtUp: TypeAlias = RestoredApplication | Redeployment | None
+"""The outcome of bringing an application up.
 
-@dataclass(frozen=True, slots=True)
-class BroughtUp:
-    """The outcome of bringing an application up."""
-
-    redeployment: Redeployment | None = None
-    """The effects of the wanted plan on the deployed one; None unless a deployed plan was to be replaced."""
-    restored: RestoredApplication | None = None
-    """The savepoint that the application began from; None if it began without a savepoint."""
-    trial: PlanOnTrial | None = None
-    """The new plan that `try_out` has to prove; None if no plan was replaced, or the trial is decided."""
+It is the savepoint from which the application began; or the effects of the wanted plan on the deployed one, if that was
+to be replaced; or None after any other request.
+"""
 
 
 def bring_up(
@@ -48,7 +38,7 @@ def bring_up(
 ) -> BroughtUp:
     """Make an application the one that is to run under its name, and start its missing hosts.
 
-    If its plan replaces another one, wait until the trial of the plan is decided.
+    If its plan replaces another one, its hosts are started by the trial, and this waits until the trial is decided.
 
     Args:
         home: the state directory.
@@ -61,22 +51,21 @@ def bring_up(
         HostLaunchError, JavaError: a host could not be started on this machine.
         RevertedError: the new plan failed its trial, and the previous plan was restored.
         StreamsRuntimeError, ApplicationError, ValidationError, ValueError, OSError: the plan cannot be written, for a
-            cause that `write_wanted` lists, or cannot be tried out, for a cause that `try_out` lists.
+            cause that `write_and_try_out` lists.
     """
-    brought = write_wanted(home, lock, wanted, request)
-    if brought.trial is not None:
-        return BroughtUp(try_out(brought.trial))
-    launch_hosts(Catalog(home), wanted.name, asked_at=asked_at)
+    brought = write_and_try_out(home, lock, wanted, request)
+    if not (isinstance(brought, Redeployment) and brought.replaces_plan):  # the trial has started the hosts
+        launch_hosts(Catalog(home), wanted.name, asked_at=asked_at)
     return brought
 
 
-def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
-    """Write an application into the catalog as the one to run under its name, without starting hosts of its plan.
+def write_and_try_out(home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
+    """Write an application into the catalog as the one to run under its name; try its plan out if it replaces another.
 
-    If its plan has replaced another one, the result has a `trial`, and `try_out` starts its hosts. Otherwise,
-    `launch_hosts` does. A redeploy may start missing hosts of the deployed plan: to settle a former trial, or to drain
-    units to their cuts. Repeating a call that has succeeded keeps plan and state, unless the request starts over. A
-    repeated start from a savepoint is refused, unless it is `fresh`.
+    The trial starts hosts of the new plan, since it is decided under the start lock. A redeploy may also start missing
+    hosts of the deployed plan: to settle a former trial, or to drain units to their cuts. In all other courses
+    `launch_hosts` is left to the caller. Repeating a call that has succeeded keeps plan and state, unless the request
+    starts over. A repeated start from a savepoint is refused, unless it is `fresh`.
 
     Args:
         home: the state directory.
@@ -88,10 +77,11 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
         ApplicationChangedError: another plan is deployed, and the request does not replace it.
         SavepointError: the savepoint is missing, ambiguous or damaged, or does not fit the application.
         RedeployRefusedError: state would be lost that the request does not name.
+        RevertedError: the new plan failed its trial, and the previous plan was restored.
         StreamsRuntimeError: the application cannot run here or in this way, or is complete; another version of the
             product wrote the deployed plan; a setting cannot be used; or the plan cannot be replaced or restored for
-            one of the causes of `settle_former_trial`, `accept_redeploy`, `replace_plan` and `restore`. Each cause has
-            a subclass.
+            one of the causes of `settle_former_trial`, `accept_redeploy`, `replace_plan`, `try_out` and `restore`. Each
+            cause has a subclass.
         ApplicationError: Spark refuses a query.
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         ValueError: the time zone changes, and the filter of an Import is wrong.
@@ -108,12 +98,12 @@ def write_wanted(home: Home, lock: StartLock, wanted: Deployable, request: Reque
             continue_from_state(opened)
         case FromSavepoint(savepoint, drop_state, fresh):
             place = find_savepoint(home, savepoint, opened.name)
-            return BroughtUp(restored=restore(opened, place, drop_state=drop_state, fresh=fresh))
+            return restore(opened, place, drop_state=drop_state, fresh=fresh)
         case Redeploy() | Revert():
             settle_former_trial(opened.catalog, opened.name)
             redeployment = accept_redeploy(opened, request)
             if redeployment.replaces_plan:
-                return BroughtUp(redeployment, trial=replace_plan(opened, redeployment, request))
+                return try_out(replace_plan(opened, redeployment, request))
             continue_from_state(opened)
-            return BroughtUp(redeployment)
-    return BroughtUp()
+            return redeployment
+    return None

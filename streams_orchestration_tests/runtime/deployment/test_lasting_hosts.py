@@ -23,14 +23,14 @@ from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.locked import write_wanted
+from streams_orchestration_tests.runtime.locked import write_and_try_out
 from streams_orchestration_tests.runtime.running import FakeHosts
 
 REASON = "this run may have a container of its own"
 
 
 def asked(request: Request) -> Callable[[LocalApplication], object]:
-    return lambda local: write_wanted(local.home, deployable(local.compilation), request)
+    return lambda local: write_and_try_out(local.home, deployable(local.compilation), request)
 
 
 STARTS: dict[str, Callable[[LocalApplication], object]] = {

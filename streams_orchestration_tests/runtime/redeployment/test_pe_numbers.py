@@ -31,7 +31,7 @@ from streams_orchestration.runtime.units.trial import close_passed_trial, read_t
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.compiler.redeployment.chains import HEAD, chain
 from streams_orchestration_tests.runtime import locked
-from streams_orchestration_tests.runtime.locked import deploy, write_wanted
+from streams_orchestration_tests.runtime.locked import deploy, write_and_try_out
 from streams_orchestration_tests.specs import read
 
 BEFORE, AFTER = HEAD + chain("A") + chain("B"), HEAD + chain("C") + chain("B") + chain("D")
@@ -141,7 +141,7 @@ def test_a_decision_is_known_again_under_other_numbers():
 def test_a_uid_that_is_given_after_a_redeploy_is_kept_with_what_is_deployed(home: Home, spec: Path):
     before = running_pes(home)
     spec.write_text(spec.read_text().replace("name: ANew\n", "name: ANew\n    uid: first\n"))
-    write_wanted(home, deployable(compile_spec(spec)), Redeploy())
+    write_and_try_out(home, deployable(compile_spec(spec)), Redeploy())
     deployed = read_compilation(home, "app")
     assert "first" in [each.identity for each in deployed.logical.operators]
     assert running_pes(home) == before

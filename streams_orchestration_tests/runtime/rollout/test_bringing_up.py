@@ -14,6 +14,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import recompile
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
@@ -33,12 +34,11 @@ from streams_orchestration.runtime.observing.compilations import read_compilatio
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
 from streams_orchestration.runtime.rollout import bringing_up
-from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
-from streams_orchestration.runtime.savepoints.restoring import restore
+from streams_orchestration.runtime.savepoints.restoring import RestoredApplication, restore
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, source, totals, write_rows
-from streams_orchestration_tests.runtime.locked import create_savepoint, write_wanted
+from streams_orchestration_tests.runtime.locked import create_savepoint, write_and_try_out
 
 
 @pytest.fixture
@@ -64,16 +64,16 @@ def life(home: Home, compilation: PlannedCompilation) -> str:
 def test_an_application_that_was_never_deployed_starts_from_nothing(
     home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
-    assert write_wanted(home, deployable(plan(1))) == BroughtUp()
+    assert write_and_try_out(home, deployable(plan(1))) is None
     assert pes(home, plan(1)) == 1
 
 
 def test_the_same_plan_goes_on_and_so_it_may_be_repeated(home: Home, plan: Callable[[int], PlannedCompilation]) -> None:
-    write_wanted(home, deployable(plan(1)))
+    write_and_try_out(home, deployable(plan(1)))
     began = life(home, plan(1))
     cancel_application(Catalog(home), plan(1).logical.application)
     for _ in range(2):
-        assert write_wanted(home, deployable(plan(1))) == BroughtUp()
+        assert write_and_try_out(home, deployable(plan(1))) is None
         assert read_status(home, plan(1).logical.application).state == "RUNNING"
     assert life(home, plan(1)) == began
 
@@ -81,19 +81,19 @@ def test_the_same_plan_goes_on_and_so_it_may_be_repeated(home: Home, plan: Calla
 def test_another_plan_is_refused_unless_it_is_to_replace_the_deployed_one(
     home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
-    write_wanted(home, deployable(plan(1)))
+    write_and_try_out(home, deployable(plan(1)))
     with pytest.raises(ApplicationChangedError, match="streams redeploy"):
-        write_wanted(home, deployable(plan(2)))
+        write_and_try_out(home, deployable(plan(2)))
     assert pes(home, plan(1)) == 1
 
 
 def test_the_plan_that_is_deployed_already_replaces_nothing(
     home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
-    write_wanted(home, deployable(plan(1)))
+    write_and_try_out(home, deployable(plan(1)))
     cancel_application(Catalog(home), plan(1).logical.application)
-    redeployment = write_wanted(home, deployable(plan(1)), Redeploy()).redeployment
-    assert redeployment is not None
+    redeployment = write_and_try_out(home, deployable(plan(1)), Redeploy())
+    assert isinstance(redeployment, Redeployment)
     assert redeployment.verdict == "unchanged"
     assert read_status(home, plan(1).logical.application).state == "RUNNING"
 
@@ -111,23 +111,23 @@ def starts(home: Home, plan: Callable[[int], PlannedCompilation], monkeypatch: p
 def test_a_redeploy_writes_its_plan_then_starts_hosts_once(
     home: Home, plan: Callable[[int], PlannedCompilation], starts: list[int]
 ) -> None:
-    write_wanted(home, deployable(plan(1)))
-    brought = write_wanted(home, deployable(plan(2)), Redeploy())
-    assert (starts, pes(home, plan(1))) == ([], 2)
-    assert brought.trial is not None
+    write_and_try_out(home, deployable(plan(1)))
+    brought = write_and_try_out(home, deployable(plan(2)), Redeploy())
+    assert (starts, pes(home, plan(1))) == ([2], 2)
+    assert isinstance(brought, Redeployment)
     with Catalog(home).write() as connection:
         connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
     with lock_start(home, plan(1).logical.application, "redeploy") as lock:
         brought = bringing_up.bring_up(home, lock, deployable(plan(3)), Redeploy())
-    assert starts == [3]
-    assert brought.redeployment is not None
-    assert (brought.redeployment.verdict, brought.trial) == ("kept", None)
+    assert starts == [2, 3]
+    assert isinstance(brought, Redeployment)
+    assert brought.verdict == "kept"
 
 
 def test_a_fresh_start_may_replace_another_plan(home: Home, plan: Callable[[int], PlannedCompilation]) -> None:
-    write_wanted(home, deployable(plan(1)))
+    write_and_try_out(home, deployable(plan(1)))
     began = life(home, plan(1))
-    assert write_wanted(home, deployable(plan(2)), StartOver()) == BroughtUp()
+    assert write_and_try_out(home, deployable(plan(2)), StartOver()) is None
     assert pes(home, plan(2)) == 2
     assert life(home, plan(2)) != began
 
@@ -136,13 +136,13 @@ def test_a_savepoint_is_where_it_begins_if_nothing_is_deployed_or_that_is_droppe
     home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
     wanted = deployable(plan(1))
-    write_wanted(home, wanted)
+    write_and_try_out(home, wanted)
     cancel_application(Catalog(home), wanted.name)
     create_savepoint(home, wanted.name, "noon")
     with pytest.raises(SavepointError, match="is deployed and would continue from its last complete epoch"):
-        write_wanted(home, wanted, FromSavepoint("noon"))
-    restored = write_wanted(home, deployable(plan(2)), FromSavepoint("noon", fresh=True)).restored
-    assert restored is not None
+        write_and_try_out(home, wanted, FromSavepoint("noon"))
+    restored = write_and_try_out(home, deployable(plan(2)), FromSavepoint("noon", fresh=True))
+    assert isinstance(restored, RestoredApplication)
     assert restored.manifest.name == "noon"
     assert pes(home, plan(2)) == 2
 
@@ -151,7 +151,7 @@ def test_a_process_that_dies_after_a_start_from_a_savepoint_leaves_the_kind_of_r
     home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
     wanted = deployable(plan(1))
-    write_wanted(home, wanted)
+    write_and_try_out(home, wanted)
     cancel_application(Catalog(home), wanted.name)
     place = create_savepoint(home, wanted.name, "noon").place
     with lock_start(home, wanted.name, "restore") as lock:
@@ -165,12 +165,12 @@ def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
     own = plan(1)
     clone = replace(own, logical=replace(own.logical, application="clone"), options=Options(name="clone"))
     for each in (own, recompile(clone)):
-        write_wanted(home, deployable(each))
+        write_and_try_out(home, deployable(each))
         cancel_application(Catalog(home), each.logical.application)
         create_savepoint(home, each.logical.application, "noon")
     for each in (own, recompile(clone)):
-        restored = write_wanted(home, deployable(each), FromSavepoint("noon", fresh=True)).restored
-        assert restored is not None
+        restored = write_and_try_out(home, deployable(each), FromSavepoint("noon", fresh=True))
+        assert isinstance(restored, RestoredApplication)
         assert restored.place.application == restored.manifest.application == each.logical.application
 
 
@@ -187,7 +187,7 @@ def test_nobody_else_deploys_between_the_look_and_the_deployment(
 
     wanted = deployable(plan(1))
     monkeypatch.setattr(bringing_up, "write_first_plan", write_alone)
-    write_wanted(home, wanted, request_)
+    write_and_try_out(home, wanted, request_)
     assert read_compilation(home, wanted.name).fusion == plan(1).fusion
 
 
@@ -199,7 +199,7 @@ def test_a_stage_that_breaks_its_condition_is_not_deployed(
         opening, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Rows is in no PE"
     )
     with pytest.raises(NotDeployableError, match="which is a bug: fusion_plan: operator Rows"):
-        write_wanted(home, wanted)
+        write_and_try_out(home, wanted)
     assert not home.catalog.exists()
 
 
@@ -212,11 +212,11 @@ def test_an_application_that_cannot_run_here_is_refused_before_the_deployed_one_
         parameters = {"url": f"http://127.0.0.1:1/{path}"}
         return compiled([source("Rows", rows), node("Post", "HttpSink", "Rows", outputs=[], parameters=parameters)])
 
-    write_wanted(home, deployable(plan("plain")))
+    write_and_try_out(home, deployable(plan("plain")))
     before = read_status(home, "app")
     cancel_application(Catalog(home), "app")
     create_savepoint(home, "app", "noon")
     with pytest.raises(NotDeployableError, match=r"app is not started: .*NO_PATH"):
-        write_wanted(home, deployable(plan("${env:NO_PATH}")), request_)
+        write_and_try_out(home, deployable(plan("${env:NO_PATH}")), request_)
     after = read_status(home, "app")
     assert (after.life, after.fingerprint, after.state) == (before.life, before.fingerprint, "STOPPED")
