@@ -317,7 +317,7 @@ def await_decision(trial: PlanOnTrial) -> Redeployment:
     """
     catalog, application = trial.catalog, trial.application
     decided = await_trial(catalog, application)
-    if decided is None or trial.redeployment.verdict == "unchanged":
+    if decided is None:
         return trial.redeployment
     if decided.state == "REVERTED":
         if trial.was_stopped:
