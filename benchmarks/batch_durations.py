@@ -33,6 +33,7 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.engine.spark.jvm import start_jvm
 from streams_orchestration.runtime.engine.spark.session import register_source, start_session
 from streams_orchestration.runtime.engine.spark.session_settings import session_settings
@@ -103,7 +104,7 @@ def running_pe(spark: SparkSession, home: Home, levels: int) -> Iterator[Streami
             time.sleep(0.01)
         (query,) = spark.streams.active
         yield query
-        status = read_status(home, compilation.logical.application)
+        status = read_status(Catalog(home), compilation.logical.application)
         batches = 1 + max(pe.batch for pe in status.pes)
         assert all(pe.rows_in == TASKS * TUPLES * batches for pe in status.pes), status
 

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from benchmarks import graphs
 from benchmarks.application import run
 from benchmarks.harness import Row
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.machines.register import read_machines
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
@@ -61,7 +62,7 @@ def throughput(names: tuple[str, ...], tuples: int) -> float:
     """
     with TemporaryDirectory(prefix="bench-") as scratch, agents(Path(scratch), *names) as home:
         done = run(spec(Path(scratch), tuples), home, ["Made", "Result"])
-        on = {host.machine for host in read_status(home, NAME).hosts}
+        on = {host.machine for host in read_status(Catalog(home), NAME).hosts}
         assert on == {*names}, f"hosts were to be on {', '.join(names)}, and are on {on}"
         numbers = np.concatenate([pq.read_table(file)["n"].to_numpy() for file in home.results(NAME).glob("*/part-*")])
     numbers.sort()
@@ -80,7 +81,7 @@ def agents(place: Path, *names: str) -> Iterator[Home]:
         stack.enter_context(patch.dict(os.environ, settings))
         stack.enter_context(machines(os.environ, place, **dict.fromkeys(names, "")))
         until = time.monotonic() + START_SECONDS
-        while len(read_machines(home)) < len(names):
+        while len(read_machines(Catalog(home))) < len(names):
             assert time.monotonic() < until, "the agents do not register"
             time.sleep(0.1)
         yield home

@@ -25,6 +25,7 @@ from benchmarks import graphs
 from benchmarks.harness import Row
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
 from streams_orchestration.orchestration.ui import script
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -116,7 +117,7 @@ def running(directory: Path) -> Iterator[Home]:
 
 def recovered(home: Home, victims: list[psutil.Process]) -> Times:
     """Kill processes and see how the application comes back; then let an epoch complete."""
-    before = read_status(home, NAME).units[0]
+    before = read_status(Catalog(home), NAME).units[0]
     killed = time.time()
     for victim in victims:
         victim.kill()
@@ -136,11 +137,11 @@ def recovered(home: Home, victims: list[psutil.Process]) -> Times:
 def _until(home: Home, condition: Callable[[ApplicationStatus], bool]) -> ApplicationStatus:
     until = time.monotonic() + TIMEOUT_SECONDS
     while time.monotonic() < until:
-        status = read_status(home, NAME)
+        status = read_status(Catalog(home), NAME)
         if condition(status):
             return status
         time.sleep(POLL_SECONDS)
-    message = f"it does not come back: {read_status(home, NAME)}"
+    message = f"it does not come back: {read_status(Catalog(home), NAME)}"
     raise AssertionError(message)
 
 
@@ -160,7 +161,7 @@ def settle(home: Home) -> None:
 
 def host(home: Home) -> list[psutil.Process]:
     """Return the process of the host."""
-    (status,) = read_status(home, NAME).hosts
+    (status,) = read_status(Catalog(home), NAME).hosts
     return [psutil.Process(status.pid)]
 
 

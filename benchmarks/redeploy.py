@@ -22,6 +22,7 @@ from benchmarks.application import last_commits
 from benchmarks.dividing import dividing
 from benchmarks.harness import Row
 from benchmarks.peers.answer import Point
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, PeMetrics
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.storage.home import Home
@@ -108,9 +109,9 @@ def streams(home: Home, *arguments: str) -> str:
 
 def redeployed(home: Home, beside: Beside, path: Path) -> Paused:
     """Let the application run for a while, and then redeploy it."""
-    began, before = time.time(), read_metrics(home, NAME)
+    began, before = time.time(), read_metrics(Catalog(home), NAME)
     time.sleep(WARM_SECONDS)
-    batch = slowest_batch(before, read_metrics(home, NAME))
+    batch = slowest_batch(before, read_metrics(Catalog(home), NAME))
     middle = time.time()
     text = streams(home, "redeploy", str(path), "--format", "json")
     ended = time.time()
@@ -139,7 +140,7 @@ def live(rounds: int) -> tuple[list[Paused], list[Paused]]:
         home = Home(directory / "home").prepare()
         streams(home, "deploy", str(spec(directory, 2)))
         try:
-            while len(read_metrics(home, NAME).pes) < PES:
+            while len(read_metrics(Catalog(home), NAME).pes) < PES:
                 time.sleep(POLL_SECONDS)
             with Beside(home) as beside:
                 for _ in range(rounds):

@@ -21,6 +21,7 @@ import psutil
 
 from benchmarks import graphs
 from benchmarks.harness import Row
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 
@@ -116,14 +117,14 @@ def curve(minutes: float) -> list[Sample]:
             [*streams, "deploy", str(spec(Path(directory)))], env=environment, check=True, capture_output=True
         )
         try:
-            before = read_status(home, "soak")
+            before = read_status(Catalog(home), "soak")
             (host,) = before.hosts
             assert host.pid is not None
             began, samples = time.monotonic(), []
             while time.monotonic() - began < 60 * minutes:
                 samples.append(sample(home, host.pid, began))
                 time.sleep(SAMPLE_SECONDS)
-            status = read_status(home, "soak")
+            status = read_status(Catalog(home), "soak")
             assert status.state == "RUNNING", status
             assert [unit.generation for unit in status.units] == [unit.generation for unit in before.units], status
             batches = max(pe.batch for pe in status.pes)

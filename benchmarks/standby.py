@@ -20,6 +20,7 @@ import psutil
 
 from benchmarks import recovery
 from benchmarks.harness import Row
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.machines.register import read_machines
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.postgresql import server, why_not
@@ -49,7 +50,7 @@ def agent(home: Home) -> Iterator[None]:
 def await_standby(home: Home) -> None:
     """Wait until a host is ready."""
     until = time.monotonic() + START_SECONDS
-    while not any(machine.standbys for machine in read_machines(home)):
+    while not any(machine.standbys for machine in read_machines(Catalog(home))):
         assert time.monotonic() < until, "no host is ready"
         time.sleep(recovery.POLL_SECONDS)
 

@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 import psutil
 
 from benchmarks.harness import Row
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 
@@ -86,7 +87,7 @@ def archive_classes(directory: Path) -> tuple[Path, Home]:
     spec, home = directory / "start.yaml", Home(directory / "home")
     spec.write_text(SPEC, encoding="utf-8")
     started(spec, home)
-    for host in read_status(home, "start").hosts:
+    for host in read_status(Catalog(home), "start").hosts:
         if host.pid is not None and psutil.pid_exists(host.pid):
             psutil.wait_procs([psutil.Process(host.pid)], timeout=ARCHIVE_SECONDS)
     return spec, home
@@ -99,7 +100,7 @@ def started(spec: Path, home: Home) -> dict[str, float]:
     )
     if done.returncode:
         sys.exit(f"streams run failed:\n{done.stderr[-2000:]}")
-    (host,) = read_status(home, "start").hosts
+    (host,) = read_status(Catalog(home), "start").hosts
     assert host.start_up is not None
     return dict(host.start_up)
 

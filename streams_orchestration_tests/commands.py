@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -59,14 +60,14 @@ def wait_for(
     """Return the first status that meets the condition."""
 
     def met() -> ApplicationStatus | None:
-        status = read_status(home, application)
+        status = read_status(Catalog(home), application)
         return status if condition(status) else None
 
     def otherwise() -> str:
-        return f"the condition is not met: {read_status(home, application)}"
+        return f"the condition is not met: {read_status(Catalog(home), application)}"
 
     until(
-        lambda: application in list_applications(home),
+        lambda: application in list_applications(Catalog(home)),
         f"{application} is not deployed",
         TIMEOUT_SECONDS,
         POLL_SECONDS,

@@ -14,6 +14,7 @@ import pytest
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.orchestration.instance import dagster_instance
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -28,7 +29,7 @@ pytestmark = [pytest.mark.java, pytest.mark.usefixtures("no_host_stays")]
 
 def assert_measured(home: Home, results: int) -> None:
     """Check that the file holds the counts of Spark's tasks, and that everything took time."""
-    metrics = read_metrics(home, "flights")
+    metrics = read_metrics(Catalog(home), "flights")
     operators = {operator.name: operator for operator in metrics.operators}
     assert operators["Flights"].outputs[0].tuples == 336_776
     assert sum(o.inputs[0].tuples for o in metrics.operators if o.name.endswith(".Named")) == 328_521
@@ -64,7 +65,7 @@ def test_run_gives_what_an_independent_computation_gives_and_shows_in_dagster(tm
     with streams(home, "run", str(SPECS / "flights.yaml")) as process:
         output = finish(process)
     assert_same(result_of(home), wanted)
-    status = read_status(home, "flights")
+    status = read_status(Catalog(home), "flights")
     assert status.state == "COMPLETED"
     assert [pe.rows_in for pe in status.pes] == [336_776, wanted.num_rows]
     assert_measured(home, wanted.num_rows)
@@ -85,7 +86,7 @@ def test_a_killed_host_comes_back_and_the_result_is_that_of_an_undisturbed_run(
         output = finish(process)
     assert_reset(home, output)
     assert_same(result_of(home), wanted)
-    assert read_status(home, "flights").pes[0].rows_in == 336_776
+    assert read_status(Catalog(home), "flights").pes[0].rows_in == 336_776
 
 
 def assert_reset(home: Home, output: str) -> None:
@@ -112,7 +113,7 @@ def test_a_decoupled_application_gives_the_same_when_its_host_is_killed(tmp_path
         wait_for(home, lambda status: status.units[0].generation > 1)
         finish(process)
     assert_same(result_of(home), wanted)
-    assert len(read_status(home, "flights").pes) == 5
+    assert len(read_status(Catalog(home), "flights").pes) == 5
 
 
 IMPLEMENTATION = "streams_orchestration.operators.enrich:Enrich"
@@ -169,7 +170,7 @@ def test_plans_change_while_it_runs_and_the_result_is_the_same(
         with streams(home, *command) as process:
             output = finish(process)
     assert_same(result_of(home), wanted)
-    status = read_status(home, "flights")
+    status = read_status(Catalog(home), "flights")
     assert status.state == "COMPLETED"
     assert status.pes[0].rows_in == 336_776
     assert_measured(home, wanted.num_rows)
@@ -253,7 +254,7 @@ def test_on_postgresql_neither_a_killed_host_nor_a_server_that_is_restarted_chan
         output = finish(process)
     assert_reset(home, output)
     assert_same(result_of(home), wanted)
-    status = read_status(home, "flights")
+    status = read_status(Catalog(home), "flights")
     assert status.pes[0].rows_in == 336_776
     assert not home.catalog.exists()
     assert password not in output

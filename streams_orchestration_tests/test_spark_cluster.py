@@ -9,6 +9,7 @@ import psutil
 import pyarrow as pa
 import pytest
 
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.commands import SPECS, finish, streams, wait_for
@@ -93,7 +94,7 @@ def test_flights_are_those_of_one_machine_also_when_executors_are_killed(
             wait_for(home, lambda status, before=before: status.pes[0].epoch > before.pes[0].epoch + 1)
         finish(process)
     assert_same(result_of(home), wanted)
-    assert read_status(home, "flights").pes[0].rows_in == 336_776
+    assert read_status(Catalog(home), "flights").pes[0].rows_in == 336_776
 
 
 def test_keyed_sums_are_exact_when_every_executor_is_killed_in_turn(tmp_path: Path, two_workers: Cluster):
@@ -122,7 +123,7 @@ def test_an_operator_that_stands_still_in_an_executor_is_one_reset(
     with streams(home, "run", str(spec)) as process:
         finish(process)
     assert (tmp_path / "stood").exists()
-    assert read_status(home, "keyed").units[0].resets == 1
+    assert read_status(Catalog(home), "keyed").units[0].resets == 1
     (sums,) = table_of(
         f"SELECT sum(n), count(*) FROM read_parquet('{home.results('keyed')}/out/part-*.parquet')"
     ).to_pylist()
@@ -149,7 +150,7 @@ def test_an_executor_that_hangs_is_one_reset_although_its_python_lives_on(tmp_pa
         for process in (*pythons, hung):
             process.kill()
         wait_for(home, lambda status: status.units[0].completed_epoch > reset.completed_epoch + 20, "keyed")
-        assert read_status(home, "keyed").units[0].resets == before.resets + 1
+        assert read_status(Catalog(home), "keyed").units[0].resets == before.resets + 1
         with streams(home, "cancel", "keyed") as cancelling:
             finish(cancelling)
 
@@ -183,13 +184,13 @@ def test_a_machine_whose_executor_is_killed_and_one_that_is_cut_off_change_nothi
             apart.kill_executor(0)
             wait_for(home, lambda status: status.units[0].completed_epoch > before.units[0].completed_epoch + 1)
             machines[1].cut()
-            generation = read_status(home, "flights").units[0].generation
+            generation = read_status(Catalog(home), "flights").units[0].generation
             wait_for(home, lambda status: status.state == "COMPLETED" or status.units[0].generation > generation)
             machines[1].heal()
             finish(process)
-    assert read_status(home, "flights").units[0].generation <= generation + 1
+    assert read_status(Catalog(home), "flights").units[0].generation <= generation + 1
     assert_same(result_of(home), wanted)
-    assert read_status(home, "flights").pes[0].rows_in == 336_776
+    assert read_status(Catalog(home), "flights").pes[0].rows_in == 336_776
 
 
 def test_a_cluster_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

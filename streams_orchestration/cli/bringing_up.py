@@ -37,9 +37,9 @@ class Start:
     later; if it were loaded at the end, a short application would have to wait for it.
     """
 
-    def __init__(self, home: api.Home, spec: Path, wanted: Deployable) -> None:
-        self.home = home
-        """The state directory."""
+    def __init__(self, catalog: api.Catalog, spec: Path, wanted: Deployable) -> None:
+        self.catalog = catalog
+        """The catalog, which the start creates if it does not exist."""
         self._spec = spec
         self._wanted = wanted
         self.name = wanted.name
@@ -60,7 +60,7 @@ class Start:
             StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; `bring_up` of the
                 runtime lists the reasons.
         """
-        brought = api.bring_up(self.home, lock, self._wanted, request, asked_at=api.read_process_start())
+        brought = api.bring_up(self.catalog, lock, self._wanted, request, asked_at=api.read_process_start())
         self.launched = True
         if isinstance(brought, api.RestoredApplication):
             for line in restored_lines(brought):
@@ -77,17 +77,16 @@ class Start:
             CatalogUnavailableError: the catalog cannot be used at the end.
             StreamsRuntimeError: a unit was removed meanwhile, or a rule of the recovery protocol is broken.
         """
-        catalog = api.Catalog(self.home)
         try:
-            api.await_engines(catalog, self.name, START_SECONDS)
+            api.await_engines(self.catalog, self.name, START_SECONDS)
         finally:
             self._recording = BackgroundCall(self.record_deployment)
-        api.await_running_pes(catalog, self.name, START_SECONDS)
+        api.await_running_pes(self.catalog, self.name, START_SECONDS)
 
     def record_deployment(self) -> None:
         """Record the deployment in Dagster. The priority of this thread is lowered for good."""
         _step_back()
-        jobs_of(self.home, self.name).record_deployment(self._spec, self._wanted.compilation)
+        jobs_of(self.catalog, self.name).record_deployment(self._spec, self._wanted.compilation)
 
     def recorded(self) -> str | None:
         """Wait until Dagster shows the deployment; return the reason if `RECORD_TIMEOUT_SECONDS` are over before."""
@@ -121,12 +120,12 @@ class Start:
                 say(problem)
 
 
-def jobs_of(home: api.Home, application: str) -> Jobs:
+def jobs_of(catalog: api.Catalog, application: str) -> Jobs:
     """Return the jobs of an application; the first call loads Dagster."""
     with uncollected():
         from streams_orchestration.cli.jobs import Jobs
 
-    return Jobs(home, application)
+    return Jobs(catalog, application)
 
 
 def _step_back() -> None:

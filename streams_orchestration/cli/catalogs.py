@@ -12,11 +12,10 @@ def show() -> int:
 
     Applications are shown only if the revision is this version's. The exit status is 0.
     """
-    home = api.Home.default()
-    opened = api.Catalog(home)
+    opened = api.Catalog(api.Home.default())
     version, wanted = opened.version(), api.find_product_revision()
     lines = [f"catalog     {opened.name}", f"revision    {version or 'none: no application was ever deployed here'}"]
-    deployed = api.list_applications(home) if version == wanted else ()
+    deployed = api.list_applications(opened) if version == wanted else ()
     if version == wanted:
         lines.append(f"deployed    {', '.join(deployed) or 'nothing'}")
     elif version is not None:

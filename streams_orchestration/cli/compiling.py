@@ -83,7 +83,7 @@ def as_it_runs(compilation: PlannedCompilation) -> PlannedCompilation:
     """
     from streams_orchestration.compiler.redeployment.numbered import as_deployed
 
-    deployed = api.read_compilation_if_readable(api.Home.default(), compilation.logical.application)
+    deployed = api.read_compilation_if_readable(api.Catalog(api.Home.default()), compilation.logical.application)
     return compilation if deployed is None else as_deployed(compilation, deployed).with_columns_of(deployed)
 
 

@@ -36,7 +36,7 @@ def console(
         message = "compiler options apply to a single spec. Name one spec, or leave the options out."
         raise click.UsageError(message, click.get_current_context())
     for application in applications:
-        api.read_status(home, application)
+        api.require_deployed(api.open_catalog(home, application), application)
     access = access_to(host, port, token, allow_actions=allow_actions)
 
     def ready(address: str) -> None:

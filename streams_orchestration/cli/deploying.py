@@ -10,7 +10,7 @@ from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.jobs import Jobs
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
-from streams_orchestration.cli.observing import status_document, status_if_deployed
+from streams_orchestration.cli.observing import status_document
 from streams_orchestration.cli.restoring import restored_facts
 from streams_orchestration.cli.starting import (
     check_to_run,
@@ -37,11 +37,11 @@ def deploy_in_background(
     """
     with usage_errors():
         request = api.build_request(savepoint=savepoint, fresh=fresh, drop_state=drop_state)
-    home, read = api.Home.default(), read_application(spec)
-    wanted = check_to_run(compile_to_start(home, read, given, request))
+    catalog, read = api.Catalog(api.Home.default()), read_application(spec)
+    wanted = check_to_run(compile_to_start(catalog, read, given, request))
     api.require_java()
-    with ready_to_start(home, wanted.name, "streams deploy") as lock:
-        return start_in_background(Start(home, read.path, wanted), lock, request)
+    with ready_to_start(catalog, wanted.name, "streams deploy") as lock:
+        return start_in_background(Start(catalog, read.path, wanted), lock, request)
 
 
 def start_in_background(start: Start, lock: api.StartLock, request: api.Request) -> int:
@@ -58,18 +58,18 @@ def start_in_background(start: Start, lock: api.StartLock, request: api.Request)
         StreamsRuntimeError, ApplicationError: the application cannot be deployed, or its PEs do not run in time.
         OSError: the state is to be dropped, and a published result cannot be removed.
     """
-    home, name = start.home, start.name
-    before = status_if_deployed(home, name)
+    catalog, name = start.catalog, start.name
+    before = api.read_status_if_deployed(catalog, name)
     ran = before is not None and before.shown_state == "RUNNING"
     if not ran:
         note(f"Starting {name} ...")
     brought = start.launch(lock, request, note)
     start.complete(note)
     facts = restored_facts(brought) if isinstance(brought, api.RestoredApplication) else {}
-    status = api.read_status(home, name)
+    status = api.read_status(catalog, name)
     state = f"was {status.shown_state} already" if ran else f"is {status.shown_state}"
     text = f"{name} {state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
-    return answer(lambda: {**facts, "state": status.shown_state, "status": status_document(home, status)}, text)
+    return answer(lambda: {**facts, "state": status.shown_state, "status": status_document(catalog, status)}, text)
 
 
 def cancel(application: str, timeout: float) -> int:
@@ -80,15 +80,14 @@ def cancel(application: str, timeout: float) -> int:
     Raises:
         NotDeployedError: the application is not deployed.
     """
-    home = api.Home.default()
     current().application = application
-    catalog = api.open_catalog(home, application)
+    catalog = api.open_catalog(api.Home.default(), application)
     api.require_deployed(catalog, application)
     stop_and_note_orphans(catalog, application)
-    Jobs(home, application).cancel(timeout)
-    status = api.read_status(home, application)
+    Jobs(catalog, application).cancel(timeout)
+    status = api.read_status(catalog, application)
     return answer(
-        lambda: {"state": status.shown_state, "status": status_document(home, status)},
+        lambda: {"state": status.shown_state, "status": status_document(catalog, status)},
         f"{application} is {status.shown_state}.",
     )
 
@@ -103,13 +102,13 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
         NotDeployedError: the application is not deployed.
         NothingFailedError: no unit is named, and none has failed.
     """
-    home = api.Home.default()
     current().application = application
-    api.await_silent_machines(home, application, note)
-    status = api.read_status(home, application)
+    catalog = api.open_catalog(api.Home.default(), application)
+    api.await_silent_machines(catalog, application, note)
+    status = api.read_status(catalog, application)
     units = (unit,) if unit else api.find_failed_units(status, api.now())
-    jobs = Jobs(home, application)
-    stop_and_note_orphans(api.Catalog(home), application)
+    jobs = Jobs(catalog, application)
+    stop_and_note_orphans(catalog, application)
     outcomes: list[dict[str, str | bool | None]] = []
     lines: list[str] = []
     refused: list[str] = []
@@ -126,9 +125,9 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
     error = "\n".join(refused) or None
     if error is not None:
         show_error(error)
-    status = api.read_status(home, application)
+    status = api.read_status(catalog, application)
     return answer(
-        lambda: {"state": status.shown_state, "units": outcomes, "status": status_document(home, status)},
+        lambda: {"state": status.shown_state, "units": outcomes, "status": status_document(catalog, status)},
         "\n".join(lines),
         status=APPLICATION if refused else 0,
         error=error,

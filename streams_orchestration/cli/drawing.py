@@ -69,7 +69,7 @@ def _compilation(application: str, options: Options) -> Compilation:
     if file_of(application).is_file():
         return as_it_runs(compile_and_report(read_application(application), options))
     try:
-        return api.read_compilation(api.Home.default(), application)
+        return api.read_compilation(api.open_catalog(api.Home.default(), application), application)
     except api.NotDeployedError:
         for spec in specs_in(Path(os.environ.get("STREAMS_SPECS", "specs"))):
             candidate = read_application(spec)

@@ -36,11 +36,10 @@ class Foreground:
     done.
     """
 
-    def __init__(self, home: api.Home, name: str, start: Start | None = None) -> None:
-        self._home = home
+    def __init__(self, catalog: api.Catalog, name: str, start: Start | None = None) -> None:
+        self._catalog = catalog
         self._name = name
         self._start = start
-        self._catalog = api.Catalog(home)
         self._seen = 0
         """The mark of the catalog's changes at the last call of `ended`."""
 
@@ -50,7 +49,7 @@ class Foreground:
         The job both stops and records. If it came after the stop, only to record it, it would also stop what another
         process has started meanwhile.
         """
-        jobs_of(self._home, self._name).cancel()
+        jobs_of(self._catalog, self._name).cancel()
 
     def begin_reset(self, failure: api.UnitFailure) -> BackgroundCall[object]:
         """Begin the reset of a failed unit, unless another process has done so.
@@ -58,7 +57,7 @@ class Foreground:
         The call ends when other processes can see that the reset is under way. Its errors are as of `reset_unit` in
         `runtime.deployment.reset`.
         """
-        return BackgroundCall(lambda: api.reset_failed_unit(self._home, failure))
+        return BackgroundCall(lambda: api.reset_failed_unit(self._catalog.home, failure))
 
     def begin_recording(self, failure: api.UnitFailure) -> BackgroundCall[object]:
         """Begin to record in Dagster that the failed unit works again, unless a run has recorded it already.
@@ -66,7 +65,7 @@ class Foreground:
         The reset job runs in this process, and waits until the PEs of the unit work. For the errors of the call see
         `Jobs.record_reset`.
         """
-        return BackgroundCall(lambda: jobs_of(self._home, self._name).record_reset(failure))
+        return BackgroundCall(lambda: jobs_of(self._catalog, self._name).record_reset(failure))
 
     def deployed(self) -> bool:
         """Return True once the start has brought the application up."""

@@ -21,12 +21,12 @@ from streams_orchestration.runtime import api
 
 
 def run_application(
-    home: api.Home, spec: Path, lock: api.StartLock, wanted: Deployable, request: api.Request
+    catalog: api.Catalog, spec: Path, lock: api.StartLock, wanted: Deployable, request: api.Request
 ) -> tuple[api.ApplicationStatus, int]:
     """Run an application until it ends, or until an interrupt stops it; a second interrupt ends this process at once.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         spec: the path of the application's spec.
         lock: the start lock of the application; it is released when the hosts are launched.
         wanted: the application.
@@ -42,9 +42,9 @@ def run_application(
         StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed.
     """
     name = wanted.name
-    start, display = Start(home, spec, wanted), Display(messages())
-    application = Foreground(home, name, start)
-    display.follow_printed(home.logs(name).glob("pe-*.log"))
+    start, display = Start(catalog, spec, wanted), Display(messages())
+    application = Foreground(catalog, name, start)
+    display.follow_printed(catalog.home.logs(name).glob("pe-*.log"))
 
     def launch_and_wait() -> None:
         start.launch(lock, request, display.say)
@@ -55,7 +55,7 @@ def run_application(
         with interrupts, display:
             after = run_in_foreground(launch_and_wait, application, display, interrupts)
             if after.taken_at is not None:
-                api.cancel_application(api.Catalog(home), name)  # waits until its hosts have ended
+                api.cancel_application(catalog, name)  # waits until its hosts have ended
                 after = application.advance_and_read()
             if problem := start.recorded():
                 display.say(problem)

@@ -45,8 +45,9 @@ class Jobs:
     and a note says that they are not recorded.
     """
 
-    def __init__(self, home: api.Home, application: str) -> None:
-        self._home = home
+    def __init__(self, catalog: api.Catalog, application: str) -> None:
+        self._catalog = catalog
+        self._home = catalog.home
         self._application = application
 
     @cached_property
@@ -71,7 +72,7 @@ class Jobs:
             self._run(cancel_job(self._application, RESOURCE_KEY, self._keys), {"stop_hosts": {"timeout": timeout}})
         except UNRECORDED as error:
             note(f"Dagster cannot record that {self._application} is stopped: {error}")
-            api.cancel_application(api.Catalog(self._home), self._application, timeout)
+            api.cancel_application(self._catalog, self._application, timeout)
 
     def reset(self, unit: str, *, generation: int | None = None, force: bool = False) -> None:
         """Reset a unit to its last complete epoch, and wait until its PEs work again.
@@ -84,7 +85,7 @@ class Jobs:
                 work in time.
         """
         config = {"unit": unit, "force": force, **({} if generation is None else {"generation": generation})}
-        units = api.read_status(self._home, self._application).units
+        units = api.read_status(self._catalog, self._application).units
         now = next((each.generation for each in units if each.name == unit), None)
         failed = now if generation is None else generation
         try:
@@ -96,12 +97,11 @@ class Jobs:
         except UNRECORDED as error:  # perhaps after the reset has begun, which is not repeated in a later generation
             note(f"Dagster cannot record that {unit} is reset: {error}")
             api.reset_unit(self._home, self._application, unit, generation=failed, force=force)
-            catalog = api.Catalog(self._home)
-            api.await_reset(catalog, self._application, unit, failed, RESET_SECONDS, note)
+            api.await_reset(self._catalog, self._application, unit, failed, RESET_SECONDS, note)
 
     def record_reset(self, failure: api.UnitFailure) -> None:
         """Record in Dagster that the failed unit works again, unless a run has recorded it already."""
-        life = api.read_status(resource_of(self._home).directory(), self._application).life
+        life = api.read_status(self._catalog, self._application).life
         tags = failure_tags(self._application, failure.unit, failure.generation, life)
         with dagster_instance(self._home, captured=False) as instance:
             if is_recorded(instance, tags):

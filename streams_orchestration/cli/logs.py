@@ -58,9 +58,9 @@ def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: 
     if follow and format_ == "json":
         message = "--follow has no end, and --format json is one document. Leave one of the two out."
         raise click.UsageError(message, click.get_current_context())
-    home = api.Home.default()
+    catalog = api.Catalog(api.Home.default())
     current().application = application
-    sources = _sources(home, application, pe)
+    sources = _sources(catalog, application, pe)
     shown: list[tuple[str | None, api.LogEnd]] = []
     errors: list[str] = []
     for source in tuple(sources):
@@ -70,7 +70,7 @@ def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: 
             errors.append(str(error))
             sources.remove(source)
     if not shown and not errors:
-        raise api.StreamsRuntimeError(_nothing(home, application, pe))
+        raise api.StreamsRuntimeError(_nothing(catalog, application, pe))
     status, error = (APPLICATION, "\n".join(errors)) if errors else (0, None)
     if error is not None:
         show_error(error)
@@ -90,16 +90,13 @@ def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: 
     return status
 
 
-def _sources(home: api.Home, application: str, pe: int | None) -> list[Logs]:
+def _sources(catalog: api.Catalog, application: str, pe: int | None) -> list[Logs]:
     """Return the logs of an application, one `Logs` for each directory of this machine and for each other machine.
 
     Unless a log is on another machine, further logs in the application's directory are added, also logs of earlier
     plans and of an application that is no longer deployed. With a PE, other logs are left out.
     """
-    try:
-        status = api.read_status(home, application)
-    except api.NotDeployedError:
-        status = None
+    status = api.read_status_if_deployed(catalog, application)
     near: dict[Path, list[str]] = {}
     far: dict[str, list[str]] = {}
     for part in () if status is None else (*status.hosts, *status.pes):
@@ -109,10 +106,11 @@ def _sources(home: api.Home, application: str, pe: int | None) -> list[Logs]:
             else:
                 far.setdefault(part.machine, []).append(part.log.stem)
     if not far:  # logs of an earlier plan are here, too
-        names = api.list_logs(home.logs(application))
-        near[home.logs(application)] = [name for name in names if pe is None or name == f"pe-{pe}"]
+        own = catalog.home.logs(application)
+        names = api.list_logs(own)
+        near[own] = [name for name in names if pe is None or name == f"pe-{pe}"]
     return [here(directory, names) for directory, names in near.items()] + [
-        _logs_elsewhere(home, application, machine, names) for machine, names in sorted(far.items())
+        _logs_elsewhere(catalog, application, machine, names) for machine, names in sorted(far.items())
     ]
 
 
@@ -121,15 +119,18 @@ def here(directory: Path, names: Sequence[str]) -> Logs:
     return Logs(names, lambda wanted, lines, after: api.read_log_ends(directory, wanted, lines, after))
 
 
-def _logs_elsewhere(home: api.Home, application: str, machine: str, names: Sequence[str]) -> Logs:
+def _logs_elsewhere(catalog: api.Catalog, application: str, machine: str, names: Sequence[str]) -> Logs:
     return Logs(
-        names, lambda wanted, lines, after: api.ask_for_logs(home, machine, application, wanted, lines, after), machine
+        names,
+        lambda wanted, lines, after: api.ask_for_logs(catalog, machine, application, wanted, lines, after),
+        machine,
     )
 
 
-def _nothing(home: api.Home, application: str, pe: int | None) -> str:
+def _nothing(catalog: api.Catalog, application: str, pe: int | None) -> str:
     """Return the message that there is no log."""
-    status = api.read_status(home, application)
+    api.require_deployed(catalog, application)
+    status = api.read_status(catalog, application)
     if pe is None:
         return f"{application}: there are no logs in {status.log_places}. `streams deploy SPEC` starts it."
     there = ", ".join(str(known.id) for known in status.pes)

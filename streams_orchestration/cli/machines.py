@@ -60,7 +60,7 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
 
 def list_() -> int:
     """Show the registered machines, and return the exit status."""
-    known = api.read_machines(api.Home.default())
+    known = api.read_machines(api.Catalog(api.Home.default()))
     if not current().json:
         if known:
             write_table(_table(known), None)
@@ -77,7 +77,7 @@ def drain(name: str, within: float) -> int:
         StreamsRuntimeError: another error of `drain_machine`.
     """
     note(f"Draining {name} ...")
-    moved = api.drain_machine(api.Home.default(), name, within=within)
+    moved = api.drain_machine(api.Catalog(api.Home.default()), name, within=within)
     where = "; ".join(f"host {each.host} of {each.application} continues on {each.machine}" for each in moved)
     facts = {"machine": name, "state": "DRAINING", "moved": [asdict(each) for each in moved]}
     return answer(lambda: facts, f"{name} takes no more hosts. {where or 'It had none'}.")
@@ -89,7 +89,7 @@ def resume(name: str) -> int:
     Raises:
         MachineError: the machine is not registered, or its agent has ended.
     """
-    api.set_machine_state(api.Home.default(), name, "UP")
+    api.set_machine_state(api.Catalog(api.Home.default()), name, "UP")
     return answer(lambda: {"machine": name, "state": "UP"}, f"{name} takes hosts again.")
 
 
@@ -99,7 +99,7 @@ def remove(name: str) -> int:
     Raises:
         MachineError: the machine is not registered, its agent is up, or hosts live there.
     """
-    api.forget_machine(api.Home.default(), name)
+    api.forget_machine(api.Catalog(api.Home.default()), name)
     return answer(lambda: {"removed": name}, f"{name} is removed.")
 
 

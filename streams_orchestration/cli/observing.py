@@ -105,29 +105,30 @@ def show_status(application: str | None, timeline: Path | None, format_: str, *,
     home = api.Home.default()
     detail(f"State directory {home.root}")
     current().application = application
+    catalog = api.Catalog(home) if application is None else api.open_catalog(home, application)
     if timeline is not None and application is not None:
-        _draw(home, application, timeline)
+        _draw(catalog, application, timeline)
         return
     if format_ == "json":
-        names = [application] if application else api.list_applications(home)
-        documents = [status_document(home, api.read_status(home, name)) for name in names]
+        names = [application] if application else api.list_applications(catalog)
+        documents = [status_document(catalog, api.read_status(catalog, name)) for name in names]
         write_json(documents[0] if application else documents)
     elif watch:
-        show_repeatedly(lambda: _shown(home, application, measured=measured))
-    elif application or api.list_applications(home):
-        results().print(_shown(home, application, measured=measured))
+        show_repeatedly(lambda: _shown(catalog, application, measured=measured))
+    elif application or api.list_applications(catalog):
+        results().print(_shown(catalog, application, measured=measured))
     else:
         note(_nothing(home))
 
 
-def _shown(home: api.Home, application: str | None, *, measured: bool) -> RenderableType:
+def _shown(catalog: api.Catalog, application: str | None, *, measured: bool) -> RenderableType:
     """Return the details of one application, or a table of all deployed ones."""
     if application is None:
-        statuses = [api.read_status(home, name) for name in api.list_applications(home)]
-        return overview(statuses, api.now()) if statuses else Text(_nothing(home))
-    status, now = api.read_status(home, application), api.now()
-    metrics = api.read_metrics(home, application, now)
-    shown = details(status, now, metrics, api.read_last_redeploy(home, application))
+        statuses = [api.read_status(catalog, name) for name in api.list_applications(catalog)]
+        return overview(statuses, api.now()) if statuses else Text(_nothing(catalog.home))
+    status, now = api.read_status(catalog, application), api.now()
+    metrics = api.read_metrics(catalog, application, now)
+    shown = details(status, now, metrics, api.read_last_redeploy(catalog, application))
     return Group(shown, metrics_tables(metrics)) if measured else shown
 
 
@@ -158,30 +159,22 @@ def show_repeatedly(
                 shown = Group(Text(str(error), "red"), last)
 
 
-def _draw(home: api.Home, application: str, place: Path) -> None:
+def _draw(catalog: api.Catalog, application: str, place: Path) -> None:
     from streams_orchestration.orchestration.timeline import draw_timeline
 
-    drawn = draw_timeline(api.read_status(home, application), api.read_cuts(home, application), api.now())
+    drawn = draw_timeline(api.read_status(catalog, application), api.read_cuts(catalog, application), api.now())
     write_output(drawn, place, "--timeline")
 
 
-def status_if_deployed(home: api.Home, application: str) -> api.ApplicationStatus | None:
-    """Return the status of an application, or None if it was never deployed here."""
-    try:
-        return api.read_status(home, application)
-    except api.NotDeployedError:
-        return None
-
-
-def status_document(home: api.Home, status: api.ApplicationStatus) -> dict[str, Any]:
+def status_document(catalog: api.Catalog, status: api.ApplicationStatus) -> dict[str, Any]:
     """Return the status document, with the measurements until now.
 
     Raises NotDeployedError if the application was dropped meanwhile.
     """
     now = api.now()
-    redeployed = api.read_last_redeploy(home, status.application)
+    redeployed = api.read_last_redeploy(catalog, status.application)
     return {
-        **api.build_status_document(status, api.read_metrics(home, status.application, now), now),
+        **api.build_status_document(status, api.read_metrics(catalog, status.application, now), now),
         "last_redeploy": None if redeployed is None else asdict(redeployed),
     }
 

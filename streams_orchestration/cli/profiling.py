@@ -48,8 +48,9 @@ def measure_profile(
     current().application = application
 
     decision = _decision(compare) if compare is not None else None
+    catalog = api.open_catalog(api.Home.default(), application)
     with Interrupts(lambda: None) as interrupts:
-        measurement = api.measure_application(api.Home.default(), application, seconds, interrupts.pause, note)
+        measurement = api.measure_application(catalog, application, seconds, interrupts.pause, note)
     for remark in measurement.remarks:
         warning(f"{application}: {remark}.")
     for each in measurement.profile.unmeasured:
@@ -57,9 +58,7 @@ def measure_profile(
         warning(f"not measured: {each.operator}{port}: {each.reason}.")
     chosen = format_ or ("yaml" if output is not None else "table")
     if decision is not None:
-        _compare(
-            api.Home.default(), application, measurement.profile, decision, alone=output is None and chosen != "table"
-        )
+        _compare(catalog, application, measurement.profile, decision, alone=output is None and chosen != "table")
     if chosen == "table":
         write_table(profile_table(measurement.profile), output)
     else:
@@ -79,21 +78,23 @@ def _decision(path: Path) -> dict[str, Any]:
     return dict(tree)
 
 
-def _compare(home: api.Home, application: str, profile: Profile, decision: dict[str, Any], *, alone: bool) -> None:
+def _compare(
+    catalog: api.Catalog, application: str, profile: Profile, decision: dict[str, Any], *, alone: bool
+) -> None:
     """Show a decision's prediction beside the measurement, and store the comparison.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         application: the application's name.
         profile: the measurement.
         decision: the document of the decision.
         alone: leave standard output to the profile, and show the comparison on standard error.
     """
-    outcome = api.compare_with_profile(api.read_compilation(home, application), profile, decision)
+    outcome = api.compare_with_profile(api.read_compilation(catalog, application), profile, decision)
     if outcome is None:
         message = f"{application} does not run with that decision. Name the decision with which it was deployed."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--compare'")
-    path, kept = api.store_outcome(home, application, outcome, api.now())
+    path, kept = api.store_outcome(catalog.home, application, outcome, api.now())
     (messages() if alone else results()).print(comparison_table(outcome))
     note(f"{path}: {plural(len(kept), 'comparison')}")
 

@@ -13,7 +13,7 @@ from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, report_diagnostics
-from streams_orchestration.cli.observing import status_document, status_if_deployed
+from streams_orchestration.cli.observing import status_document
 from streams_orchestration.cli.redeploy_table import outcome_table
 from streams_orchestration.cli.starting import (
     check_to_run,
@@ -59,39 +59,40 @@ def redeploy_or_revert(
     if fresh and dry_run:
         message = "--fresh drops all state, so it cannot be combined with --dry-run."
         raise click.UsageError(message, click.get_current_context())
-    home, read = api.Home.default(), read_application(spec)
-    kept = api.read_deployed_options(home, given.options.name or read.name)
+    catalog, read = api.Catalog(api.Home.default()), read_application(spec)
+    kept = api.read_deployed_options(catalog, given.options.name or read.name)
     wanted = check_to_run(compile_to_run(read, given, kept))
     if dry_run:
-        return _preview(home, wanted, drop_state, run_words(read.path, given.options))
+        return _preview(catalog, wanted, drop_state, run_words(read.path, given.options))
     api.require_java()
-    with ready_to_start(home, wanted.name, "streams redeploy") as lock:
-        if (newest := api.read_deployed_options(home, wanted.name)) != kept:  # another redeploy was awaited
+    with ready_to_start(catalog, wanted.name, "streams redeploy") as lock:
+        if (newest := api.read_deployed_options(catalog, wanted.name)) != kept:  # another redeploy was awaited
             wanted = check_to_run(compile_to_run(read, given, newest))
-        start = Start(home, read.path, wanted)
-        if fresh or status_if_deployed(home, wanted.name) is None:
+        start = Start(catalog, read.path, wanted)
+        if fresh or api.read_status_if_deployed(catalog, wanted.name) is None:
             return start_in_background(start, lock, request)
         return _redeploy(start, lock, request)
 
 
-def _preview(home: api.Home, wanted: Deployable, drop_state: Collection[str], again: str) -> int:
+def _preview(catalog: api.Catalog, wanted: Deployable, drop_state: Collection[str], again: str) -> int:
     """Show the effects that a redeploy would have; return the exit status.
 
     The status is 1 if state would be lost or the redeploy refused, or if there is nothing to redeploy since the
     application is complete.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         wanted: the application with the new plan.
         drop_state: the operators whose state may be lost.
         again: the command that runs the application, for a hint.
     """
-    outcome = api.preview_redeploy(api.open_catalog(home, wanted.name), wanted, drop_state)
+    api.require_deployed(catalog, wanted.name)
+    outcome = api.preview_redeploy(catalog, wanted, drop_state)
     if current().json:
         write_json(outcome.document())
     else:
         write_table(outcome_table(outcome), None)
-    status = status_if_deployed(home, wanted.name)
+    status = api.read_status_if_deployed(catalog, wanted.name)
     if outcome.verdict != "unchanged" and status is not None and status.state == "COMPLETED":
         note(f"{wanted.name} is complete, so there is nothing to redeploy. `{again} --fresh` starts over.")
         return APPLICATION
@@ -104,9 +105,9 @@ def _redeploy(start: Start, lock: api.StartLock, request: api.Request) -> int:
     try:
         brought = start.launch(lock, request, note)
     except api.RevertedError as error:
-        return _show_outcome(start.home, start.name, error.redeployment, error)
+        return _show_outcome(start.catalog, start.name, error.redeployment, error)
     start.complete(note)
-    return _show_outcome(start.home, start.name, brought)
+    return _show_outcome(start.catalog, start.name, brought)
 
 
 def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_run: bool) -> int:
@@ -118,33 +119,32 @@ def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_r
         message = "--revert restores the previous plan with its options. Remove the other options."
         raise click.UsageError(message, click.get_current_context())
     name = given.options.name or (spec if isinstance(spec, str) else read_application(spec).name)
-    home = api.Home.default()
     current().application = name
-    catalog = api.open_catalog(home, name)
+    catalog = api.open_catalog(api.Home.default(), name)
     if (dry_run or request.drop_state) and api.is_redeploy_on_trial(catalog, name):
         message = f"the redeploy of {name} is on trial: --revert loses nothing now. Remove the other options."
         raise click.UsageError(message, click.get_current_context())
     if dry_run:
         previous = api.recompile_previous_plan(catalog, name)
         _report(previous)
-        return _preview(home, previous, request.drop_state, f"streams run SPEC --name {name}")
+        return _preview(catalog, previous, request.drop_state, f"streams run SPEC --name {name}")
     if api.end_trial_by_hand(catalog, name):
-        return _show_ended_trial(home, name)
+        return _show_ended_trial(catalog, name)
     api.require_java()
     try:
-        with ready_to_start(home, name, "streams redeploy") as lock:
+        with ready_to_start(catalog, name, "streams redeploy") as lock:
             previous = api.recompile_previous_plan(catalog, name)  # from before a redeploy that was awaited here
             _report(previous)
-            brought = api.bring_up(home, lock, previous, request, asked_at=api.read_process_start())
+            brought = api.bring_up(catalog, lock, previous, request, asked_at=api.read_process_start())
     except api.RevertedError as error:
-        return _show_outcome(home, name, error.redeployment, error)
-    return _show_outcome(home, name, brought)
+        return _show_outcome(catalog, name, error.redeployment, error)
+    return _show_outcome(catalog, name, brought)
 
 
-def _show_ended_trial(home: api.Home, name: str) -> int:
+def _show_ended_trial(catalog: api.Catalog, name: str) -> int:
     """Show the status of an application whose trial was ended by hand; return the exit status, 0."""
-    status = api.read_status(home, name)
-    facts = {"reverted": api.BY_HAND, "state": status.shown_state, "status": status_document(home, status)}
+    status = api.read_status(catalog, name)
+    facts = {"reverted": api.BY_HAND, "state": status.shown_state, "status": status_document(catalog, status)}
     return answer(lambda: facts, f"{name} is {status.shown_state}, with the previous plan.")
 
 
@@ -153,20 +153,22 @@ def _report(previous: Deployable) -> None:
     report_diagnostics(previous.compilation.diagnostics)
 
 
-def _show_outcome(home: api.Home, name: str, brought: api.BroughtUp, reverted: api.RevertedError | None = None) -> int:
+def _show_outcome(
+    catalog: api.Catalog, name: str, brought: api.BroughtUp, reverted: api.RevertedError | None = None
+) -> int:
     """Show the outcome of a redeploy; return the exit status, 1 if it was reverted.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         name: the name of the application.
         brought: the redeploy; None if another process has removed the application before, so that it begins.
         reverted: the error of a new plan that has failed its trial.
     """
-    status, outcome = api.read_status(home, name), brought if isinstance(brought, Redeployment) else None
+    status, outcome = api.read_status(catalog, name), brought if isinstance(brought, Redeployment) else None
     facts = ({} if outcome is None else outcome.document()) | {
         "reverted": None if reverted is None else reverted.cause,
         "state": status.shown_state,
-        "status": status_document(home, status),
+        "status": status_document(catalog, status),
     }
     if reverted is not None:
         show_error(str(reverted))

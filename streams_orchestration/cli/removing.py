@@ -14,7 +14,6 @@ from rich.text import Text
 from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note, warning
-from streams_orchestration.cli.observing import status_if_deployed
 from streams_orchestration.cli.starting import ready_to_start
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.model.brief import count, plural
@@ -41,8 +40,9 @@ def remove(application: str, *, results: bool, dry_run: bool, yes: bool) -> int:
     """
     home = api.Home.default()
     current().application = application
-    removal = api.preview_removal(home, application, results=results)
-    status = status_if_deployed(home, application)
+    catalog = api.open_catalog(home, application)
+    removal = api.preview_removal(catalog, application, results=results)
+    status = api.read_status_if_deployed(catalog, application)
     facts = _facts(home, removal, status, results=results)
     if not current().json:
         write_table(_shown(removal, facts), None)
@@ -56,8 +56,8 @@ def remove(application: str, *, results: bool, dry_run: bool, yes: bool) -> int:
     if not yes and not _ask_to_remove(application):
         note("Nothing was removed.")
         return APPLICATION
-    with ready_to_start(home, application, "streams remove") as lock:
-        api.remove_application(home, lock, application, results=results)
+    with ready_to_start(catalog, application, "streams remove") as lock:
+        api.remove_application(catalog, lock, application, results=results)
     text = f"{application} is removed."
     if facts["machines"]:
         text += f" Its logs on {', '.join(facts['machines'])} stay: `streams remove {application}` there removes them."

@@ -21,7 +21,8 @@ def route(application: str, sink: str) -> int:
     """
     home = api.Home.default()
     current().application = application
-    status = api.read_status(home, application)
+    catalog = api.open_catalog(home, application)
+    status = api.read_status(catalog, application)
     names = [each.operator for each in status.sinks]
     found = next((each for each in status.sinks if each.operator == sink), None)
     if found is None or found.kind == "FileSink":
@@ -29,7 +30,7 @@ def route(application: str, sink: str) -> int:
         message = f"{sink} of {application} {what}"
         show_error(message)
         return answer(lambda: {"state": status.shown_state}, status=APPLICATION, error=message)
-    epoch = api.route_sink(api.open_catalog(home, application), application, sink)
+    epoch = api.route_sink(catalog, application, sink)
     place = home.results(application) / DIRECTORY
     text = (
         f"{sink}: tuples that its target can never take are set aside in {place}, up to epoch {epoch}; the others are "
@@ -39,7 +40,7 @@ def route(application: str, sink: str) -> int:
         lambda: {
             "state": status.shown_state,
             "epoch": epoch,
-            "status": status_document(home, api.read_status(home, application)),
+            "status": status_document(catalog, api.read_status(catalog, application)),
         },
         text,
     )

@@ -11,7 +11,7 @@ from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.late_sinks import undelivered
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.metrics import losses
-from streams_orchestration.cli.observing import status_document, status_if_deployed
+from streams_orchestration.cli.observing import status_document
 from streams_orchestration.cli.starting import (
     check_to_run,
     compile_to_start,
@@ -49,27 +49,27 @@ def run(
     kind = api.RunKind(available_now=available_now, reopens=True)
     with usage_errors():
         request = api.build_request(savepoint=savepoint, fresh=fresh, drop_state=drop_state, run=kind)
-    home = api.Home.default()
+    catalog = api.Catalog(api.Home.default())
     read = read_application(spec)
     again = run_words(spec, given.options)
-    compiled = compile_to_start(home, read, given, request)
-    is_first = not home.root.exists() and api.Catalog(home).version() is None
+    compiled = compile_to_start(catalog, read, given, request)
+    is_first = not catalog.home.root.exists() and catalog.version() is None
     # an application that cannot run leaves no state directory, which the start lock would create
     wanted = _runnable(compiled) if is_first else None
-    with ready_to_start(home, compiled.name, "streams run") as lock:
+    with ready_to_start(catalog, compiled.name, "streams run") as lock:
         continues = isinstance(request, api.ContinueFromState)
-        before = _deployed_before(home, compiled) if continues else None
-        if before is None or before.state != "COMPLETED" or _has_more(home, compiled.name):
+        before = _deployed_before(catalog, compiled) if continues else None
+        if before is None or before.state != "COMPLETED" or _has_more(catalog, compiled.name):
             wanted = wanted or _runnable(compiled)
             if before is not None:
                 note(_continuation(wanted.name, before))
             # loads the code that deploys, which a complete application does not need
             from streams_orchestration.cli.foreground import run_application
 
-            after, interrupted = run_application(home, spec, lock, wanted, request)
-            return _show_end(home, after, again, max_rows, interrupted)
+            after, interrupted = run_application(catalog, spec, lock, wanted, request)
+            return _show_end(catalog, after, again, max_rows, interrupted)
     note(f"{compiled.name} was complete already. `{again} --fresh` computes it from the beginning.")
-    return _show_completed(home, before, max_rows)
+    return _show_completed(catalog, before, max_rows)
 
 
 def _runnable(compiled: Identified) -> Deployable:
@@ -79,19 +79,19 @@ def _runnable(compiled: Identified) -> Deployable:
     return wanted
 
 
-def _deployed_before(home: api.Home, compiled: Identified) -> api.ApplicationStatus | None:
+def _deployed_before(catalog: api.Catalog, compiled: Identified) -> api.ApplicationStatus | None:
     """Return the status of an earlier deployment of the application; None if it was never deployed here."""
-    before = status_if_deployed(home, compiled.name)
+    before = api.read_status_if_deployed(catalog, compiled.name)
     if before is not None:
-        api.require_continuable(home, compiled)
+        api.require_continuable(catalog, compiled)
     return before
 
 
-def _show_end(home: api.Home, after: api.ApplicationStatus, again: str, max_rows: int, interrupted: int) -> int:
+def _show_end(catalog: api.Catalog, after: api.ApplicationStatus, again: str, max_rows: int, interrupted: int) -> int:
     """Show how a run ended, with its results; return the exit status: 1 if another command stopped it.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         after: the status of the application at the end of the run.
         again: the command that continues the application.
         max_rows: the most rows of a result to show.
@@ -100,7 +100,7 @@ def _show_end(home: api.Home, after: api.ApplicationStatus, again: str, max_rows
     name = after.application
     if after.taken_at is not None:
         note(f"{name} has processed the available input. `{again} --available-now` continues after it.")
-        return _show_completed(home, after, max_rows)
+        return _show_completed(catalog, after, max_rows)
     if after.state == "STOPPED":
         for line in undelivered(after):
             note(line)
@@ -108,9 +108,9 @@ def _show_end(home: api.Home, after: api.ApplicationStatus, again: str, max_rows
         message = f"{name} is stopped{how}. `{again}` continues from {_point(after)}."
         note(message)
         status = interrupted or APPLICATION
-        return answer(lambda: _facts(home, after), status=status, error=message)
+        return answer(lambda: _facts(catalog, after), status=status, error=message)
     note(f"{name} is complete.")
-    return _show_completed(home, after, max_rows)
+    return _show_completed(catalog, after, max_rows)
 
 
 def _continuation(name: str, before: api.ApplicationStatus) -> str:
@@ -121,13 +121,13 @@ def _continuation(name: str, before: api.ApplicationStatus) -> str:
     return f"{name}: continuing from {_point(before)}; `--fresh` would start over."
 
 
-def _has_more(home: api.Home, application: str) -> bool:
+def _has_more(catalog: api.Catalog, application: str) -> bool:
     """Return True, and say so, if sources of a complete application have more input than they had at its end.
 
     Say that this is unknown, and return False, if a source fails.
     """
     try:
-        sources = api.find_sources_with_input(home, application)
+        sources = api.find_sources_with_input(catalog, application)
     except Exception as error:  # noqa: BLE001 - the code of any source may fail
         note(f"It is not known whether {application} has more input, so it is not started: {error}")
         return False
@@ -144,11 +144,11 @@ def _point(status: api.ApplicationStatus) -> str:
     return "its last commits, in the first epoch" if any(pe.batch >= 0 for pe in status.pes) else "the start"
 
 
-def _facts(home: api.Home, status: api.ApplicationStatus) -> dict[str, Any]:
-    return {"state": status.state, "status": status_document(home, status)}
+def _facts(catalog: api.Catalog, status: api.ApplicationStatus) -> dict[str, Any]:
+    return {"state": status.state, "status": status_document(catalog, status)}
 
 
-def _show_completed(home: api.Home, status: api.ApplicationStatus, max_rows: int) -> int:
+def _show_completed(catalog: api.Catalog, status: api.ApplicationStatus, max_rows: int) -> int:
     """Show the results in the sinks of an application that has ended; return the exit status, 0.
 
     Notes name the sinks' files, dropped tuples and errors that operators have counted, and the logs.
@@ -164,9 +164,9 @@ def _show_completed(home: api.Home, status: api.ApplicationStatus, max_rows: int
     for sink in status.sinks:
         if sink.path is not None:
             note(f"Files of {sink.operator}: {sink.path}")
-    for loss in losses(api.read_metrics(home, status.application)):
+    for loss in losses(api.read_metrics(catalog, status.application)):
         note(f"{loss}. `streams status {status.application} --metrics` has all counters.")
     note(f"Logs: {status.log_places}")
     printed = api.read_printed_lines((pe.log for pe in status.pes if pe.here), max_rows)
     documents = {"results": [result_document(each) for each in shown], "printed": [asdict(each) for each in printed]}
-    return answer(lambda: {**_facts(home, status), **documents})
+    return answer(lambda: {**_facts(catalog, status), **documents})

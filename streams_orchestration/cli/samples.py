@@ -22,9 +22,9 @@ def sample(application: str, stream: str, format_: str) -> None:
         NoSampleError: there is no sample of this stream.
         OtherVersionError: another version of the product deployed the plan.
     """
-    home = api.Home.default()
     current().application = application
-    taken = api.read_sample(home, application, api.read_compilation(home, application), stream)
+    catalog = api.open_catalog(api.Home.default(), application)
+    taken = api.read_sample(catalog, application, api.read_compilation(catalog, application), stream)
     if format_ == "json":
         write_json(asdict(taken))
         return

@@ -28,10 +28,11 @@ def create(application: str, name: str | None, within: float) -> int:
     """
     home = api.Home.default()
     current().application = application
-    api.require_deployed(api.open_catalog(home, application), application)
+    catalog = api.open_catalog(home, application)
+    api.require_deployed(catalog, application)
     with locked_start(home.prepare(), application, "streams savepoint create") as lock:
         note(f"Taking a savepoint of {application} ...")
-        created = api.create_savepoint(home, lock, name, within=within)
+        created = api.create_savepoint(catalog, lock, name, within=within)
     facts = _facts(created.manifest, created.place) | {"pausedSeconds": created.paused_seconds}
     text = f"{created.manifest.title}: {_holds(created.manifest)}. {application} was paused for "
     return answer(lambda: facts, f"{text}{created.paused_seconds:.1f} s.")

@@ -103,10 +103,10 @@ def complete_unit(context: click.Context, _parameter: click.Parameter, start: st
     There are none if the application is not deployed, or the catalog cannot be read.
     """
     try:
-        home = api.Home.default()
+        catalog = api.Catalog(api.Home.default())
         application = context.params.get("application")
-        names = [application] if application else api.list_applications(home)
-        statuses = [api.read_status(home, name) for name in names]
+        names = [application] if application else api.list_applications(catalog)
+        statuses = [api.read_status(catalog, name) for name in names] if catalog.exists else []
     except api.StreamsRuntimeError:
         return []
     return sorted({unit.name for status in statuses for unit in status.units if unit.name.startswith(start)})

@@ -27,7 +27,7 @@ from streams_orchestration.model.secrets import without_secrets
 from streams_orchestration.runtime import api
 
 
-def compile_to_start(home: api.Home, read: ReadSpec, given: GivenOptions, request: api.Request) -> Identified:
+def compile_to_start(catalog: api.Catalog, read: ReadSpec, given: GivenOptions, request: api.Request) -> Identified:
     """Upgrade an older catalog, and compile an application for a request.
 
     An application that continues from its state keeps the options of its deployment, if this version of the product can
@@ -37,10 +37,10 @@ def compile_to_start(home: api.Home, read: ReadSpec, given: GivenOptions, reques
         CatalogError: the catalog cannot be read or upgraded.
         ApplicationError: the application has errors.
     """
-    upgrade_catalog(api.Catalog(home))
+    upgrade_catalog(catalog)
     continues = isinstance(request, api.ContinueFromState)
     return compile_to_run(
-        read, given, api.read_deployed_options(home, given.options.name or read.name) if continues else None
+        read, given, api.read_deployed_options(catalog, given.options.name or read.name) if continues else None
     )
 
 
@@ -137,16 +137,15 @@ def locked_start(home: api.Home, application: str, command: str) -> api.StartLoc
 
 
 @contextmanager
-def ready_to_start(home: api.Home, application: str, command: str) -> Generator[api.StartLock]:
+def ready_to_start(catalog: api.Catalog, application: str, command: str) -> Generator[api.StartLock]:
     """Lock the start of an application, and stop processes that lost hosts have left.
 
     Raises:
         BeingStartedError: another process holds the lock for too long.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
-    with locked_start(home.prepare(), application, command) as lock:
-        catalog = api.Catalog(home)
-        detail(f"State directory {home.root}, catalog {catalog.name}")
+    with locked_start(catalog.home.prepare(), application, command) as lock:
+        detail(f"State directory {catalog.home.root}, catalog {catalog.name}")
         stop_and_note_orphans(catalog, application)
         yield lock
 

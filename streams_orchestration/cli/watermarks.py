@@ -31,11 +31,11 @@ def watermark(application: str, sink: str, at_least: float | None, within: float
     Raises:
         NotDeployedError: the application is not deployed.
     """
-    home = api.Home.default()
     current().application = application
+    catalog = api.open_catalog(api.Home.default(), application)
     began = time.monotonic()
     while True:
-        status = api.read_status(home, application)
+        status = api.read_status(catalog, application)
         found = next((each for each in status.sinks if each.operator == sink), None)
         if found is None:
             names = [each.operator for each in status.sinks]

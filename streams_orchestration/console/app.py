@@ -138,8 +138,9 @@ class _Documents:
         application = request.path_params["name"]
         kind, name = requested(request.query_params)
         compilation = self.reader.compilation(application)
-        home = self.reader.home
-        return subject(compilation, kind, name, api.read_metrics(home, application), api.read_status(home, application))
+        catalog = api.open_catalog(self.reader.home, application)
+        metrics, status = api.read_metrics(catalog, application), api.read_status(catalog, application)
+        return subject(compilation, kind, name, metrics, status)
 
     def history(self, request: Request) -> dict[str, Any]:
         """Return the history of an operator, or of `PE n`, over the last quarter of an hour; empty if it is unknown."""
@@ -155,7 +156,7 @@ class _Documents:
             message = "`stream` must be the name of a stream."
             raise WrongRequestError(message)
         compilation = self.reader.compilation(application)
-        life = api.read_status(self.reader.home, application).life
+        life = api.read_status(api.open_catalog(self.reader.home, application), application).life
         return self.samples.document(application, life, compilation, stream)
 
 

@@ -61,7 +61,7 @@ class SnapshotReader:
 
     def applications(self) -> tuple[str, ...]:
         """Return the names of the deployed applications that may be shown."""
-        names = api.list_applications(self.home)
+        names = api.list_applications(api.Catalog(self.home))
         return names if self.only is None else tuple(name for name in names if name == self.only)
 
     def require(self, application: str) -> None:
@@ -80,10 +80,10 @@ class SnapshotReader:
             NotDeployedError: the application is not deployed, or the console does not show it.
         """
         self.require(application)
-        now = api.now()
-        status = api.read_status(self.home, application)
-        metrics = api.read_metrics(self.home, application, now)
-        taken = snapshot(status, metrics, api.read_cuts(self.home, application), now)
+        now, catalog = api.now(), api.open_catalog(self.home, application)
+        status = api.read_status(catalog, application)
+        metrics = api.read_metrics(catalog, application, now)
+        taken = snapshot(status, metrics, api.read_cuts(catalog, application), now)
         with self._reading:
             self.histories.setdefault(application, History()).add(taken)
         return taken
@@ -96,12 +96,13 @@ class SnapshotReader:
             OtherVersionError: another version of the product deployed the plan.
         """
         self.require(application)
-        status = api.read_status(self.home, application)
+        catalog = api.open_catalog(self.home, application)
+        status = api.read_status(catalog, application)
         mark = (status.fingerprint, status.life)
         with self._reading:
             kept = self._compilations.get(application)
         if kept is None or kept[0] != mark:
-            kept = (mark, api.read_compilation(self.home, application))
+            kept = (mark, api.read_compilation(catalog, application))
             with self._reading:
                 self._compilations[application] = kept
         return kept[1]

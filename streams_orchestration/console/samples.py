@@ -39,7 +39,9 @@ class Samples:
         key = (application, life, stream)
         reason = None
         try:
-            self._last[key] = api.read_sample(self.home, application, compilation, stream)
+            self._last[key] = api.read_sample(
+                api.open_catalog(self.home, application), application, compilation, stream
+            )
         except api.NothingPassesError as error:
             reason = str(error)
         except api.NoSampleError as error:

@@ -317,7 +317,9 @@ def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph
     descriptions of the stages and of the deployment contain a picture if the application is small enough.
     """
     try:
-        compilation = api.read_compilation_if_readable(store.home, source.name) or _known_compilation(source, store)
+        compilation = api.read_compilation_if_readable(api.Catalog(store.home), source.name) or _known_compilation(
+            source, store
+        )
         known = compilation.logical.application == source.name
         graph = api.build_lineage_graph(compilation) if known else api.build_stage_lineage(source.name)
         drawn = pictures(compilation) if known else {}

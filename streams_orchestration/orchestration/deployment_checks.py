@@ -39,10 +39,10 @@ def deployment_checks(application: str, key: str, keys: AssetKeys) -> dg.AssetCh
     )
     def checks(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
         wanted = {check.name for check in context.selected_asset_check_keys}
-        home = streams_in(context, key).directory()
+        catalog = api.open_catalog(streams_in(context, key).directory(), application)
         if RESTORABLE in wanted:
-            api.check_cut_files(home, application)
-        for judgement in evaluate_checks(api.read_status(home, application), api.now(), api.read_machines(home)):
+            api.check_cut_files(catalog, application)
+        for judgement in evaluate_checks(api.read_status(catalog, application), api.now(), api.read_machines(catalog)):
             if judgement.name in wanted:
                 yield check_result(evaluation(keys, application, judgement))
 

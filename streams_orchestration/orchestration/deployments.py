@@ -31,9 +31,9 @@ def deploy_compiled(home: api.Home, compilation: PlannedCompilation, request: ap
         StreamsRuntimeError, ValidationError, OSError: the plan cannot be written or tried out, for a cause that
             `write_and_try_out` lists.
     """
-    home, wanted = home.prepare(), _check_deployable(compilation)
-    with api.lock_start(home, wanted.name, "deploy") as lock:
-        return api.write_and_try_out(home, lock, wanted, request)
+    wanted = _check_deployable(compilation)
+    with api.lock_start(home.prepare(), wanted.name, "deploy") as lock:
+        return api.write_and_try_out(api.Catalog(home), lock, wanted, request)
 
 
 def restore_previous(home: api.Home, application: str, request: api.Revert) -> api.BroughtUp:
@@ -53,10 +53,10 @@ def restore_previous(home: api.Home, application: str, request: api.Revert) -> a
         return None
     with api.lock_start(home.prepare(), application, "redeploy") as lock:
         previous = api.recompile_previous_plan(catalog, application)
-        return api.bring_up(home, lock, previous, request)
+        return api.bring_up(catalog, lock, previous, request)
 
 
-def preview_compiled(home: api.Home, compilation: PlannedCompilation) -> Redeployment:
+def preview_compiled(catalog: api.Catalog, compilation: PlannedCompilation) -> Redeployment:
     """Preview a redeploy. Stored states are read only if the plans alone lead to a refusal.
 
     Raises:
@@ -67,28 +67,28 @@ def preview_compiled(home: api.Home, compilation: PlannedCompilation) -> Redeplo
         CatalogError: the catalog cannot be used.
     """
     wanted = _check_deployable(compilation)
-    catalog = api.open_catalog(home, wanted.name)
+    api.require_deployed(catalog, wanted.name)
     outcome = api.preview_redeploy(catalog, wanted, stored=False)
     return outcome if outcome.verdict != "refused" else api.preview_redeploy(catalog, wanted)
 
 
-def await_running_status(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
+def await_running_status(catalog: api.Catalog, application: str, timeout: float) -> api.ApplicationStatus:
     """Wait until every PE of a deployed application runs, and return the status.
 
     Arguments and errors: see `runtime.deployment.awaiting.await_running_pes`.
     """
-    api.await_running_pes(api.open_catalog(home, application), application, timeout)
-    return api.read_status(home, application)
+    api.await_running_pes(catalog, application, timeout)
+    return api.read_status(catalog, application)
 
 
-def cancel_and_read_status(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
+def cancel_and_read_status(catalog: api.Catalog, application: str, timeout: float) -> api.ApplicationStatus:
     """Stop an application, keep its state, kill hosts that run after `timeout` seconds; return its status.
 
     Raises:
         NotDeployedError: the application is not deployed.
     """
-    api.cancel_application(api.open_catalog(home, application), application, timeout)
-    return api.read_status(home, application)
+    api.cancel_application(catalog, application, timeout)
+    return api.read_status(catalog, application)
 
 
 def stop_and_log_orphans(log: Logger, catalog: api.Catalog, application: str) -> None:
@@ -104,7 +104,7 @@ def shown_rows(sink: api.SinkStatus, limit: int) -> list[dict[str, Any]]:
 
 
 def deployed_or_compiled_options(
-    home: api.Home, application: str, store: ArtifactStore, defaults: Options | None
+    catalog: api.Catalog, application: str, store: ArtifactStore, defaults: Options | None
 ) -> Options:
     """Return the options of the deployed application, or else of its last compilation in Dagster, or else the defaults.
 
@@ -114,7 +114,7 @@ def deployed_or_compiled_options(
     Raises:
         CatalogError: the catalog cannot be read.
     """
-    options = api.read_deployed_options(home, application)
+    options = api.read_deployed_options(catalog, application)
     if options is not None:
         return options
     try:
@@ -123,13 +123,13 @@ def deployed_or_compiled_options(
         return defaults or Options()
 
 
-def deployed_fusion(home: api.Home, application: str, physical: PhysicalGraph) -> FusionPlan | None:
+def deployed_fusion(catalog: api.Catalog, application: str, physical: PhysicalGraph) -> FusionPlan | None:
     """Return the deployed fusion of operators into PEs; None if this graph is not deployed.
 
     Raises:
         CatalogError: the catalog cannot be read.
     """
-    deployed = api.read_compilation_if_any(home, application)
+    deployed = api.read_compilation_if_any(catalog, application)
     return deployed.fusion if deployed is not None and deployed.physical == physical else None
 
 

@@ -184,22 +184,22 @@ def await_heartbeats_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
         In the job `APP__available`, wait instead until the application has processed all available data, and stop it.
         """
         with application_step(context):
-            home = streams_in(context, key).directory()
+            catalog = api.open_catalog(streams_in(context, key).directory(), application)
             if _is_bounded_run(context):
-                status = _await_taken(home, application, config.taken)
+                status = _await_taken(catalog, application, config.taken)
             else:
-                status = _await_running(context, home, application, config.timeout)
-            record_status(context, keys, home, status)
+                status = _await_running(context, catalog, application, config.timeout)
+            record_status(context, keys, catalog, status)
 
     return named_op(wait, "await_heartbeats")
 
 
 def _await_running(
-    context: dg.OpExecutionContext, home: api.Home, application: str, timeout: float
+    context: dg.OpExecutionContext, catalog: "api.Catalog", application: str, timeout: float
 ) -> api.ApplicationStatus:
     """Wait until every PE works, and return the status; a terminated run logs that the application continues."""
     try:
-        return await_running_status(home, application, timeout)
+        return await_running_status(catalog, application, timeout)
     except dg.DagsterExecutionInterruptedError:
         cancel = job_name(application, "cancel")
         context.log.warning("the run was terminated; %s continues, job %s stops it", application, cancel)
@@ -218,35 +218,34 @@ def stop_hosts_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
         time are killed.
         """
         with application_step(context):
-            home = streams_in(context, key).directory()
-            stop_and_log_orphans(context.log, api.Catalog(home), application)
-            record_status(context, keys, home, cancel_and_read_status(home, application, config.timeout))
+            catalog = api.open_catalog(streams_in(context, key).directory(), application)
+            stop_and_log_orphans(context.log, catalog, application)
+            record_status(context, keys, catalog, cancel_and_read_status(catalog, application, config.timeout))
 
     return named_op(stop, "stop_hosts")
 
 
-def _await_taken(home: api.Home, application: str, timeout: float) -> api.ApplicationStatus:
+def _await_taken(catalog: "api.Catalog", application: str, timeout: float) -> api.ApplicationStatus:
     """Wait until the application has processed all available data, reset units that fail, then stop it."""
     known, until = dict[str, api.KnownFailure](), time.monotonic() + timeout
-    catalog = api.open_catalog(home, application)
     while True:
         status, decisions = api.supervise(
             lambda: api.advance_and_read_status(catalog, application),
             known,
-            lambda failure: api.reset_failed_unit(home, failure),
+            lambda failure: api.reset_failed_unit(catalog.home, failure),
             patience=api.SENSOR_GRACE_SECONDS,
         )
         known = decisions.known
         if status.state in api.ENDED:
             break
         if decisions.exhausted or time.monotonic() > until:
-            cancel_and_read_status(home, application, STOP_TIMEOUT_SECONDS)
+            cancel_and_read_status(catalog, application, STOP_TIMEOUT_SECONDS)
             reasons = [f"{each.unit}: {each.explanation}" for each in decisions.exhausted]
             late = f"it did not process all available input within {timeout:g} s"
             message = f"{application} was stopped: {'; '.join(reasons) or late}. The next run continues from there."
             raise dg.Failure(description=message, allow_retries=False)
         time.sleep(POLL_SECONDS)
-    stopped = cancel_and_read_status(home, application, STOP_TIMEOUT_SECONDS)  # the hosts are about to end
+    stopped = cancel_and_read_status(catalog, application, STOP_TIMEOUT_SECONDS)  # the hosts are about to end
     if status.state != "COMPLETED" and status.taken_at is None:
         message = f"{application} was stopped by another command. The next run continues from there."
         raise dg.Failure(description=message, allow_retries=False)
@@ -256,7 +255,7 @@ def _await_taken(home: api.Home, application: str, timeout: float) -> api.Applic
 def record_status(
     context: dg.OpExecutionContext,
     keys: AssetKeys,
-    home: api.Home,
+    catalog: "api.Catalog",
     status: api.ApplicationStatus,
     timeline: str | None = None,
 ) -> None:
@@ -267,14 +266,14 @@ def record_status(
     Args:
         context: the context of the op.
         keys: the keys of the application's assets.
-        home: the state directory.
+        catalog: the catalog.
         status: the status to record.
         timeline: the SVG drawing of the timeline, after a reset.
 
     Raises:
         NotDeployedError: the application was dropped meanwhile.
     """
-    metrics = api.read_metrics(home, status.application)
+    metrics = api.read_metrics(catalog, status.application)
     drawn = {} if timeline is None else {"streams/timeline": dg.MetadataValue.md(image("timeline", timeline))}
     now = api.now()
     if context.has_assets_def:  # the step materializes the deployment, and steps behind it evaluate its checks
@@ -283,7 +282,7 @@ def record_status(
         context.set_data_version(plan.asset_key, dg.DataVersion((plan.tags or {})[VERSION_TAG]))
         log_events(context, [deployment_event(keys, status, metrics, now, drawn)])
     else:
-        judged = evaluate_checks(status, now, api.read_machines(home))
+        judged = evaluate_checks(status, now, api.read_machines(catalog))
         log_events(context, deployment_events(keys, context.instance, status, metrics, now, judged, drawn))
     sinks = [sink for sink in status.sinks if sink.rows]
     parts = part_events(keys, status, metrics, status.pes, sinks, shown_rows)

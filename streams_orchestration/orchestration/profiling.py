@@ -111,7 +111,8 @@ def measure_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
     def op(context: dg.OpExecutionContext, config: ProfileOptions) -> None:
         """Measure the running application, and store and record its profile."""
         streams = streams_in(context, key)
-        measurement = api.measure_application(streams.directory(), application, config.seconds, _pause)
+        catalog = api.open_catalog(streams.directory(), application)
+        measurement = api.measure_application(catalog, application, config.seconds, _pause)
         for remark in measurement.remarks:
             context.log.warning("%s: %s", application, remark)
         document = mapping_of(measurement.profile)
@@ -158,7 +159,9 @@ def _decide(
         raise dg.Failure(description=str(error), allow_retries=False) from error
     for each in (*diagnostics, *decision.solution.diagnostics):
         context.log.warning("%s", each)
-    document = decision_document(*plan, decision, deployed_fusion(streams.directory(), application, plan[1]))
+    document = decision_document(
+        *plan, decision, deployed_fusion(api.Catalog(streams.directory()), application, plan[1])
+    )
     path = streams.artifacts.put(application, DECISION, document)
     metadata = decision_metadata(document, _parted(done, document), path)
     context.log_event(_made(keys.of(application, DECISION), document, metadata))
@@ -180,7 +183,9 @@ def compare_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
         if applied is None:
             outcome = None
         else:
-            outcome = api.compare_with_profile(api.read_compilation(home, application), profile, applied)
+            outcome = api.compare_with_profile(
+                api.read_compilation(api.open_catalog(home, application), application), profile, applied
+            )
         if outcome is None:
             what = "runs without a decoupling decision of its assets, so there is nothing to compare"
             context.log.info("%s %s", application, what)

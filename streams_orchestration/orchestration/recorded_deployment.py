@@ -60,7 +60,7 @@ def _kept_stage(
     @dg.multi_asset(name=f"{source.name}__{stage.name}", specs=[spec], check_specs=checks_of(spec.key, stage))
     def keep(streams: StreamsResource) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         store = streams.artifacts
-        deployed = api.read_compilation_if_readable(streams.directory(), source.name)
+        deployed = api.read_compilation_if_readable(api.Catalog(streams.directory()), source.name)
         inputs = {each: store.read(source.name, each).data_version for each in stage.inputs}
         names = (stage.name,) if stage.inputs else (stage.name, "")
         diagnostics = [each for each in compilation.diagnostics if each.stage in names]

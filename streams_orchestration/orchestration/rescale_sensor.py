@@ -58,17 +58,17 @@ def rescale_sensor(application: str, policy: Rescaling, key: str) -> dg.SensorDe
         now = api.now()
         cursor = _cursor(context.cursor)
         streams = streams_in(context, key)
-        home = streams.directory()
         try:
             profile = _profile(streams.artifacts, application, cursor, now)
             if isinstance(profile, str):
                 return dg.SkipReason(profile)
-            busy = _busy(context.instance, home, application)
+            catalog = api.open_catalog(streams.directory(), application)
+            busy = _busy(context.instance, catalog, application)
             if busy is None and now - cursor.requested_at < policy.pause:
                 busy = f"the last change was {now - cursor.requested_at:.0f} s ago; the pause is {policy.pause:g} s"
             if busy is not None:
                 return dg.SkipReason(busy)
-            compilation = api.read_compilation(home, application)
+            compilation = api.read_compilation(catalog, application)
         except api.StreamsRuntimeError as error:
             return dg.SkipReason(str(error))
         judged = cursor.model_copy(update={"measured_at": profile.measured_at})
@@ -108,9 +108,9 @@ def _profile(store: ArtifactStore, application: str, cursor: RescaleCursor, now:
     return profile
 
 
-def _busy(instance: dg.DagsterInstance, home: api.Home, application: str) -> str | None:
+def _busy(instance: dg.DagsterInstance, catalog: api.Catalog, application: str) -> str | None:
     """Return why a change must wait: the application does not run normally, or another run changes it; else None."""
-    status = api.read_status(home, application)
+    status = api.read_status(catalog, application)
     if status.state != "RUNNING":
         return f"{application} is {status.state}"
     if failed := api.find_failures(status, api.now()):
@@ -118,7 +118,7 @@ def _busy(instance: dg.DagsterInstance, home: api.Home, application: str) -> str
     unsettled = next((unit for unit in status.units if not unit.works), None)
     if unsettled is not None:
         return f"{unsettled.name} of {application} is {status.state_of_unit(unsettled)}"
-    if under_way := api.describe_redeploy_under_way(api.open_catalog(home, application), application):
+    if under_way := api.describe_redeploy_under_way(catalog, application):
         return under_way
     runs = instance.get_runs(dg.RunsFilter(tags={APPLICATION_TAG: application}, statuses=UNDER_WAY))
     harmless = {job_name(application, "profile"), job_name(application, "compile")}

@@ -65,7 +65,7 @@ def claim_op(key: str) -> NamedOp:
         after this one are skipped, and the log says why. Otherwise the run is tagged with the units.
         """
         with step_without_retry(context) as application:
-            units = _begin_resets(context, config, streams_in(context, key).directory(), application)
+            units = _begin_resets(context, config, api.Catalog(streams_in(context, key).directory()), application)
         if units:
             context.instance.add_run_tags(context.run_id, {CLAIMED_TAG: json.dumps(units)})
             yield dg.Output(None)
@@ -83,22 +83,26 @@ def _units_of(context: dg.OpExecutionContext) -> Units:
     return json.loads(claimed)
 
 
-def _begin_resets(context: dg.OpExecutionContext, config: ResetUnit, home: api.Home, application: str) -> Units:
+def _begin_resets(context: dg.OpExecutionContext, config: ResetUnit, catalog: "api.Catalog", application: str) -> Units:
     """Begin the requested resets, and return the units; none, with the reason in the log, if their cause is gone.
 
     The cause is looked for only if the config names the failed generation; see `_past`. Only then may the call be
     repeated.
     """
     try:
-        gone = _past(home, application, config)
+        gone = _past(catalog, application, config)
         if gone is not None:
             context.log.info("the reset is no longer needed: %s", gone)
             return {}
+        api.require_deployed(catalog, application)
         units = (
-            [config.unit] if config.unit else list(api.find_failed_units(api.read_status(home, application), api.now()))
+            [config.unit]
+            if config.unit
+            else list(api.find_failed_units(api.read_status(catalog, application), api.now()))
         )
         generations = [
-            api.reset_unit(home, application, unit, generation=config.generation, force=config.force) for unit in units
+            api.reset_unit(catalog.home, application, unit, generation=config.generation, force=config.force)
+            for unit in units
         ]
     except api.CommitUnknownError as error:
         if config.generation is None:  # a repetition could reset the unit twice
@@ -115,13 +119,12 @@ def _begin_resets(context: dg.OpExecutionContext, config: ResetUnit, home: api.H
     return dict.fromkeys(units, config.generation)
 
 
-def _past(home: api.Home, application: str, config: ResetUnit) -> str | None:
+def _past(catalog: "api.Catalog", application: str, config: ResetUnit) -> str | None:
     """Return why the cause of a reset is gone; None if it is not, or if the request named no failed generation."""
     if config.generation is None:
         return None
-    try:
-        status = api.read_status(home, application)
-    except api.NotDeployedError:
+    status = api.read_status_if_deployed(catalog, application)
+    if status is None:
         return f"{application} is no longer deployed"
     if config.life is not None and status.life != config.life:
         return f"{application} was deployed again meanwhile"
@@ -164,10 +167,10 @@ def record_op(key: str, keys: AssetKeys, application: str = "") -> NamedOp:
     def note(context: dg.OpExecutionContext) -> None:
         """Record the status of the application on its assets, with a drawing of the timeline of its resets."""
         with application_step(context) as name:
-            home = streams_in(context, key).directory()
-            status = api.read_status(home, name)
+            catalog = api.open_catalog(streams_in(context, key).directory(), name)
+            status = api.read_status(catalog, name)
             context.log.info("%s: works again, from its last cut", ", ".join(_units_of(context)))
-            timeline = draw_timeline(status, api.read_cuts(home, name), api.now())
-            record_status(context, keys, home, status, timeline)
+            timeline = draw_timeline(status, api.read_cuts(catalog, name), api.now())
+            record_status(context, keys, catalog, status, timeline)
 
     return named_op(note, "record")

@@ -104,7 +104,8 @@ def profile_schedule(
     @_schedule(application, "profile", description, cron, timezone, key, job)
     def profile_what_runs(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         try:
-            status = api.read_status(streams_in(context, key).directory(), application)
+            catalog = api.open_catalog(streams_in(context, key).directory(), application)
+            status = api.read_status(catalog, application)
         except api.StreamsRuntimeError as error:
             return dg.SkipReason(str(error))
         if status.state != "RUNNING":
@@ -132,11 +133,11 @@ def available_schedule(application: str, cron: str, timezone: str | None, key: s
     @_schedule(application, "available", description, cron, timezone, key)
     def take_available(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         try:
-            status = api.read_status(streams_in(context, key).directory(), application)
-        except api.NotDeployedError:
-            return dg.RunRequest()
+            status = api.read_status_if_deployed(api.Catalog(streams_in(context, key).directory()), application)
         except api.StreamsRuntimeError as error:
             return dg.SkipReason(str(error))
+        if status is None:
+            return dg.RunRequest()
         if status.state == "RUNNING" and any(host.alive for host in status.hosts):
             how = "processes the available data already" if status.bounded else "runs without an end"
             return dg.SkipReason(f"{application} {how}")
@@ -181,7 +182,7 @@ def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None
     def redeploy_what_changed(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         streams = streams_in(context, source.resource)
         try:
-            reason = _nothing_to_do(source, streams.artifacts, streams.directory())
+            reason = _nothing_to_do(source, streams.artifacts, api.Catalog(streams.directory()))
         except api.StreamsRuntimeError as error:
             reason = str(error)
         return dg.RunRequest() if reason is None else dg.SkipReason(reason)
@@ -189,28 +190,27 @@ def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None
     return redeploy_what_changed
 
 
-def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, home: api.Home) -> str | None:
+def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, catalog: api.Catalog) -> str | None:
     """Return why no redeploy is needed, or None if one is needed.
 
     It is also needed if the spec has errors, so that the run shows them.
     """
-    try:
-        status = api.read_status(home, source.name)
-    except api.NotDeployedError:
+    status = api.read_status_if_deployed(catalog, source.name)
+    if status is None:
         jobs = f"{job_name(source.name, 'deploy')} or {job_name(source.name, 'redeploy')}"
         return f"{source.name} is not deployed: start job {jobs} by hand first"
     if status.state in _AT_REST:
         return f"{source.name} is {status.state}: {_AT_REST[status.state]}"
     spec = in_time(source.spec, lambda: read_application(source.spec))
-    fitted = fit(spec, deployed_or_compiled_options(home, source.name, store, source.defaults))
+    fitted = fit(spec, deployed_or_compiled_options(catalog, source.name, store, source.defaults))
     try:
         wanted = compile_without_plan(spec, fitted.options)
     except ApplicationError:
         return None
     plan = fingerprint(wanted)
-    if plan == status.fingerprint and _uids(wanted) == _uids(api.read_compilation(home, source.name)):
+    if plan == status.fingerprint and _uids(wanted) == _uids(api.read_compilation(catalog, source.name)):
         return f"nothing has changed: {source.name} runs as {plan}"
-    tried = api.read_reverted_plan(home, source.name)
+    tried = api.read_reverted_plan(catalog, source.name)
     if tried is not None and tried.fingerprint == plan:
         return (
             f"this plan was tried and reverted: {tried.cause}. It is tried again when the spec has changed, or "

@@ -83,22 +83,22 @@ def failed_units_sensor(
         required_resource_keys={key},
     )
     def failed_units(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
-        cursor, home = Cursor.load(context.cursor), streams_in(context, key).directory()
+        cursor, catalog = Cursor.load(context.cursor), api.Catalog(streams_in(context, key).directory())
         if cursor.away:
             try:
-                api.list_applications(home)
+                api.list_applications(catalog)
             except api.CatalogUnavailableError as error:
                 return dg.SkipReason(str(error))
             context.update_cursor(Cursor(cursor.applications).dump())
             return dg.SkipReason("the catalog can be used again; hosts may send a heartbeat until the next tick")
         memories = {name: cursor.applications.get(name) or Memory() for name in reset_jobs}
-        tick = _Tick(context, api.Catalog(home), keys, memories)
+        tick = _Tick(context, catalog, keys, memories)
         if others is not None:
             tick.memories |= {name: memory for name, memory in cursor.applications.items() if name not in jobs}
             tick.all_deployed = True
         try:
             tick.watch(
-                WATCH_SECONDS * min(1.0, WORKERS / max(1, len(api.list_applications(home))))
+                WATCH_SECONDS * min(1.0, WORKERS / max(1, len(api.list_applications(catalog))))
                 if shared
                 else WATCH_SECONDS
             )
@@ -194,8 +194,8 @@ class _Tick:
             due.add(name)
         for name in sorted(due):
             with suppress(api.NotDeployedError):  # undeployed after the summaries were read
-                status = api.read_status(self.catalog.home, name)
-                judged = evaluate_checks(status, api.now(), api.read_machines(self.catalog.home))
+                status = api.read_status(self.catalog, name)
+                judged = evaluate_checks(status, api.now(), api.read_machines(self.catalog))
                 self.events += [evaluation(self.keys_of(name), name, each) for each in judged]
         again = (repeat_evaluation(self.context.instance, check) for check in still_open if check.name not in CHECKS)
         self.events += [event for event in again if event is not None]
@@ -240,7 +240,7 @@ class _Tick:
         """
         application = status.application
         now, before = api.now(), self.memories[application]
-        seen = decide_actions(status, decisions.exhausted, now, before, api.read_machines(self.catalog.home))
+        seen = decide_actions(status, decisions.exhausted, now, before, api.read_machines(self.catalog))
         if seen.memory.remark != before.remark:
             for failure in decisions.exhausted:
                 remedy = in_dagster(failure.remedy, application)
@@ -249,7 +249,7 @@ class _Tick:
                 api.report_lineage_failure(self.catalog, application)
         all_checked = False
         if seen.report:
-            metrics, preview = api.read_metrics(self.catalog.home, application), shown_rows
+            metrics, preview = api.read_metrics(self.catalog, application), shown_rows
             keys = self.keys_of(application)
             events = progress_events(keys, status, metrics, now, seen, preview, self.context.instance)
             all_checked = any(isinstance(event, dg.AssetCheckEvaluation) for event in events)

@@ -264,7 +264,7 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
             context: dg.AssetExecutionContext,
         ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
             streams = streams_in(context, source.resource)
-            deployed = api.read_compilation_if_readable(streams.directory(), source.name)
+            deployed = api.read_compilation_if_readable(api.Catalog(streams.directory()), source.name)
             result = compile_stage(source, stage, streams.artifacts, source.defaults, deployed)
             yield from results_of(result, spec.key, stage)
 
@@ -276,8 +276,9 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         streams = streams_in(context, source.resource)
         store = streams.artifacts
-        deployed = api.read_compilation_if_readable(streams.directory(), source.name)
-        options = chosen(context.log, config, source, store, streams.directory())
+        catalog = api.Catalog(streams.directory())
+        deployed = api.read_compilation_if_readable(catalog, source.name)
+        options = chosen(context.log, config, source, store, catalog)
         yield from results_of(compile_stage(source, stage, store, options, deployed), spec.key, stage)
 
     return compute_first
@@ -297,7 +298,7 @@ def chosen(
     config: CompileOptions,
     source: ApplicationSource,
     store: ArtifactStore,
-    home: api.Home,
+    catalog: api.Catalog,
 ) -> Options:
     """Return the compiler options of a run.
 
@@ -314,7 +315,7 @@ def chosen(
     gain = config.decision_gain
     if not config.keep and gain is None:
         return config.options(source.defaults)
-    kept = deployed_or_compiled_options(home, source.name, store, source.defaults)
+    kept = deployed_or_compiled_options(catalog, source.name, store, source.defaults)
     if gain is not None:
         kept = replace(kept, decoupling=None)
     fitted = fit(read_application(source.spec), kept, config.options)

@@ -35,10 +35,10 @@ def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDef
         streams = streams_in(context, source.resource)
         try:
             spec = in_time(source.spec, lambda: read_application(source.spec))
-            home, name = streams.directory(), source.name
-            kept = deployed_or_compiled_options(home, name, streams.artifacts, source.defaults)
+            catalog = api.Catalog(streams.directory())
+            kept = deployed_or_compiled_options(catalog, source.name, streams.artifacts, source.defaults)
             fitted = fit(spec, kept)
-            outcome = preview_compiled(home, compile_read(spec, fitted.options))
+            outcome = preview_compiled(catalog, compile_read(spec, fitted.options))
         except api.NotDeployedError:
             return dg.AssetCheckResult(passed=True, description=f"{source.name} is not deployed")
         except ApplicationError as error:

@@ -1,8 +1,8 @@
 """The interface of the runtime for the command line, the console and Dagster.
 
-Other packages write `from streams_orchestration.runtime import api` and use `api.read_status(home, application)`. The
-import loads nothing; the first use of a name loads the module that defines it. A command thus loads only what it uses,
-with all imports at the top of its module.
+Other packages write `from streams_orchestration.runtime import api` and use `api.read_status(catalog, application)`.
+The import loads nothing; the first use of a name loads the module that defines it. A command thus loads only what it
+uses, with all imports at the top of its module.
 
 >>> from streams_orchestration.runtime import api
 >>> api.now.__module__
@@ -111,7 +111,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.observing.metrics_reading import read_metrics
     from streams_orchestration.runtime.observing.profiles.measuring import Measurement, measure_application
     from streams_orchestration.runtime.observing.profiles.outcomes import compare_with_profile, store_outcome
-    from streams_orchestration.runtime.observing.reading import read_cuts, read_status
+    from streams_orchestration.runtime.observing.reading import read_cuts, read_status, read_status_if_deployed
     from streams_orchestration.runtime.observing.recoveries import Recovery, find_recoveries
     from streams_orchestration.runtime.observing.samples import NoSampleError, NothingPassesError, Sample, read_sample
     from streams_orchestration.runtime.observing.snapshots import ObservedApplication, Snapshot, read_snapshot

@@ -89,13 +89,13 @@ class SteppedApplication:
             name = next(iter(queries[0].operators.values())).name
             message = f"{name} is a Spark query, which cannot be stepped without Spark; use `streams run`"
             raise StepError(message)
+        self.catalog = Catalog(self.home)
         with lock_start(self.home.prepare(), wanted.name, "stepping") as lock:
-            opened = open_application(self.home, lock, wanted, self.begins)
+            opened = open_application(self.catalog, lock, wanted, self.begins)
             if opened.deployed:
                 continue_from_state(opened)
             else:
                 write_first_plan(opened, asks_spark=False)
-        self.catalog = Catalog(self.home)
         self.name = wanted.name
         self.programs = programs
         self.measured = Settings.from_environment(self.home.environment).metrics

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
@@ -99,7 +100,7 @@ class Scene:
 
     def host(self) -> tuple[psutil.Process, tuple[str, ...]]:
         """Return a host that lives, and the units that have a PE there; raises LookupError when there is none."""
-        status = read_status(self.home, self.application)
+        status = read_status(Catalog(self.home), self.application)
         alive = [host for host in status.hosts if host.alive and host.pid is not None]
         if not alive:
             raise LookupError
@@ -109,7 +110,9 @@ class Scene:
 
     def unit(self) -> str:
         """Return one that is not complete."""
-        units = [unit.name for unit in read_status(self.home, self.application).units if unit.state != "COMPLETED"]
+        units = [
+            unit.name for unit in read_status(Catalog(self.home), self.application).units if unit.state != "COMPLETED"
+        ]
         if not units:
             raise LookupError
         return self.choose.choice(units)

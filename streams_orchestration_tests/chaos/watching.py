@@ -118,7 +118,7 @@ class Watch:
 
     def _judge(self) -> None:
         now = time.time()
-        self.status = read_status(self.home, self.application)
+        self.status = read_status(Catalog(self.home), self.application)
         for failure in find_failures(self.status, now):
             track = self.units.get(failure.unit, Track())
             if not track.failed or track.failed[-1][1] != failure.generation:

@@ -8,6 +8,7 @@ from pathlib import Path
 from streams_orchestration.cli.following import Foreground
 from streams_orchestration.cli.interrupts import BackgroundCall
 from streams_orchestration.runtime import api
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
@@ -18,7 +19,7 @@ class FakeForeground(Foreground):
     """An application that is complete after some polls."""
 
     def __init__(self, polls: int = 2) -> None:
-        super().__init__(Home(Path("/nowhere")), "flights")
+        super().__init__(Catalog(Home(Path("/nowhere"))), "flights")
         self.calls: list[str] = []
         self.polls = polls
         self.now = status()

@@ -9,7 +9,7 @@ import pytest
 
 from streams_orchestration.cli import deploying, jobs
 from streams_orchestration.compiler.compilation import PlannedCompilation
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.catalog.catalog import Catalog
 
 
 class FakeJobs:
@@ -18,7 +18,7 @@ class FakeJobs:
     asked: ClassVar[list[Any]] = []
     """The calls of all jobs in the test at hand; `replace_jobs` empties it."""
 
-    def __init__(self, _home: Home, application: str) -> None:
+    def __init__(self, _catalog: Catalog, application: str) -> None:
         self.application = application
 
     def record_deployment(self, spec: Path, compilation: PlannedCompilation) -> None:

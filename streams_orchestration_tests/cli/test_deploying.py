@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from streams_orchestration.cli import deploying, jobs, main, redeploying
+from streams_orchestration.cli import deploying, jobs, main
 from streams_orchestration.cli.following import Foreground
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
@@ -18,6 +18,7 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.runtime import api
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.requests import Request, StartOver
 from streams_orchestration.runtime.errors.errors import StateDirectoryError, StreamsRuntimeError
@@ -40,12 +41,12 @@ FAILED = status(pes=(pe(0, state="FAILED", error="boom"),))
 def asked(java_is_installed: None, running_at_once: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     asked = replace_jobs(monkeypatch)
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
-    monkeypatch.setattr(redeploying, "status_if_deployed", lambda *_: None)
+    monkeypatch.setattr(api, "read_status_if_deployed", lambda *_: None)
     monkeypatch.setattr(api, "read_status", lambda *_: status(state="STOPPED"))
     orphan = "flights: stopped leftover processes of host 0, which is gone: java (pid 4712)"
     monkeypatch.setattr(api, "stop_orphans", lambda *_: (orphan,))
 
-    def bring_up(_home: Home, _lock: StartLock, wanted: Deployable, request: Request, **_: Any) -> BroughtUp:
+    def bring_up(_catalog: Catalog, _lock: StartLock, wanted: Deployable, request: Request, **_: Any) -> BroughtUp:
         asked.append(("start over" if isinstance(request, StartOver) else "go on", wanted.name))
         return None
 
@@ -54,7 +55,7 @@ def asked(java_is_installed: None, running_at_once: None, monkeypatch: pytest.Mo
 
 
 def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "read_status", lambda _home, _application: current)
+    monkeypatch.setattr(api, "read_status", lambda _catalog, _application: current)
     monkeypatch.setattr(api, "open_catalog", lambda home, _application: api.Catalog(home))
     monkeypatch.setattr(api, "require_deployed", lambda *_: None)
     monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
@@ -93,7 +94,8 @@ def test_a_deployment_says_if_the_application_was_running_already(
     state: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
-    monkeypatch.setattr(api, "read_status", lambda *_: status(state=state))
+    for name in ("read_status", "read_status_if_deployed"):
+        monkeypatch.setattr(api, name, lambda *_: status(state=state))
     spec = tmp_path / "app.yaml"
     spec.write_text(KEYED)
     assert main(["deploy", str(spec)]) == 0
@@ -205,7 +207,7 @@ def test_run_config_fits_the_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(jobs, "run_job_in_process", run)
     monkeypatch.setattr(api, "read_status", lambda *_: status())
-    controls = jobs.Jobs(Home(tmp_path / "home").prepare(), "tiny")
+    controls = jobs.Jobs(Catalog(Home(tmp_path / "home").prepare()), "tiny")
     controls.record_deployment(spec, compilation)
     controls.cancel()
     controls.reset("region-0", force=True)
@@ -252,7 +254,7 @@ def test_a_full_disk_under_dagster_is_an_error_that_a_follower_outlives(
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     monkeypatch.setattr(jobs, "run_job_in_process", full)
     with pytest.raises(StateDirectoryError, match=r"dagster: .* cannot be written: disk I/O error\. Make room"):
-        jobs.Jobs(Home(tmp_path / "home").prepare(), "app").record_deployment(*written(tmp_path))
+        jobs.Jobs(Catalog(Home(tmp_path / "home").prepare()), "app").record_deployment(*written(tmp_path))
 
 
 @pytest.fixture
@@ -277,14 +279,14 @@ def test_an_application_is_stopped_although_dagster_cannot_record_it(unrecorded:
     home, name = unrecorded
     assert main(["cancel", name]) == 0
     assert f"Dagster cannot record that {name} is stopped" in capsys.readouterr().err
-    assert read_status(home, name).state == "STOPPED"
+    assert read_status(Catalog(home), name).state == "STOPPED"
 
 
 @pytest.mark.slow
 def test_an_interrupted_run_stops_its_application_although_dagster_cannot_record_it(unrecorded: tuple[Home, str]):
     home, name = unrecorded
-    Foreground(home, name).cancel()
-    assert read_status(home, name).state == "STOPPED"
+    Foreground(Catalog(home), name).cancel()
+    assert read_status(Catalog(home), name).state == "STOPPED"
 
 
 @pytest.mark.slow
@@ -292,7 +294,7 @@ def test_a_unit_is_reset_although_dagster_cannot_record_it(
     unrecorded: tuple[Home, str], monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     home, name = unrecorded
-    [first, *_] = read_status(home, name).units
+    [first, *_] = read_status(Catalog(home), name).units
     done: list[Any] = []
     monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
     monkeypatch.setattr(api, "reset_unit", lambda *given, **named: done.append((*given[1:], named)))
@@ -336,4 +338,4 @@ def test_a_database_of_dagster_that_cannot_be_reached_is_an_error_of_its_storage
     monkeypatch.setattr(jobs, "dagster_instance", refused)
     home = Home(tmp_path / "home").prepare()
     with pytest.raises(StateDirectoryError, match="too many retries for DB connection: connection refused"):
-        jobs.Jobs(home, "app").record_deployment(*written(tmp_path))
+        jobs.Jobs(Catalog(home), "app").record_deployment(*written(tmp_path))

@@ -28,7 +28,7 @@ def home(
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     replace_jobs(monkeypatch)
     for module in (deploying, running):
-        monkeypatch.setattr(module, "status_document", lambda _home, current: {"application": current.application})
+        monkeypatch.setattr(module, "status_document", lambda _catalog, current: {"application": current.application})
     return tmp_path / "home"
 
 
@@ -58,7 +58,7 @@ def test_a_deployment_is_one_document(command: str, spec: str, capsys: Capture):
 
 
 def test_a_cancelled_application_is_one_document(capsys: Capture, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(api, "read_status", lambda _home, _name: status(state="STOPPED"))
+    monkeypatch.setattr(api, "read_status", lambda _catalog, _name: status(state="STOPPED"))
     monkeypatch.setattr(api, "open_catalog", lambda home, _name: api.Catalog(home))
     monkeypatch.setattr(api, "require_deployed", lambda *_: None)
     written = document(capsys, "cancel", "flights")
@@ -73,7 +73,8 @@ def test_a_reset_names_every_unit(capsys: Capture, monkeypatch: pytest.MonkeyPat
 
     pes = tuple(pe(number, unit=f"pe-{number}", state="FAILED", error="boom") for number in range(2))
     units = tuple(unit(name=each.unit, region=None, pes=(each.id,)) for each in pes)
-    monkeypatch.setattr(api, "read_status", lambda _home, _name: status(pes=pes, units=units))
+    monkeypatch.setattr(api, "read_status", lambda _catalog, _name: status(pes=pes, units=units))
+    monkeypatch.setattr(api, "open_catalog", lambda home, _: api.Catalog(home))
     monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
     monkeypatch.setattr(FakeJobs, "reset", reset)
     written = document(capsys, "reset", "flights", exit_status=1)
@@ -92,7 +93,7 @@ def test_a_run_has_its_results(
     done = status(state="COMPLETED", sinks=(sink(operator="Copy", path=tmp_path, rows=3),))
     follow(done, monkeypatch)
     monkeypatch.setattr(api, "require_continuable", lambda *_: None)
-    monkeypatch.setattr(running, "status_if_deployed", lambda *_: done if before else None)
+    monkeypatch.setattr(api, "read_status_if_deployed", lambda *_: done if before else None)
     monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
     written = document(capsys, "run", spec, "--max-rows", "2")
     assert (written["application"], written["state"]) == ("copy", "COMPLETED")

@@ -93,7 +93,7 @@ def test_the_end_of_an_application_is_noticed_when_the_catalog_changes(
     copy: PlannedCompilation, home: Home, values: dict[str, str]
 ):
     deploy(home, deployable(copy))
-    application = Foreground(home, "copy")
+    application = Foreground(Catalog(home), "copy")
     assert not application.ended()
     with Catalog(home).write() as connection:
         connection.execute(update(tables.application).values(**values))
@@ -110,7 +110,7 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     monkeypatch.setattr(api, "await_engines", lambda *_: order.append(loaded.is_set()))
     monkeypatch.setattr(Start, "record_deployment", lambda *_: loaded.set())
     monkeypatch.setattr(api, "await_running_pes", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
-    start = Start(home, Path("copy.yaml"), deployable(copy))
+    start = Start(Catalog(home), Path("copy.yaml"), deployable(copy))
     start.launch(lock_start(home, "copy", "streams run"), ContinueFromState(), pytest.fail)
     start.await_running()
     assert order == [False, True], "before the engines are up, and before the PEs run"
@@ -146,14 +146,14 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running_pes", complete)
     monkeypatch.setattr(Start, "record_deployment", lambda *_: None)
-    start, lock = Start(home, Path("copy.yaml"), deployable(copy)), lock_start(home, "copy", "streams run")
+    start, lock = Start(Catalog(home), Path("copy.yaml"), deployable(copy)), lock_start(home, "copy", "streams run")
 
     def launch_and_wait() -> None:
         start.launch(lock, ContinueFromState(), pytest.fail)
         start.await_running()
 
     with Interrupts(lambda: None) as interrupts:
-        application = Foreground(home, "copy", start)
+        application = Foreground(Catalog(home), "copy", start)
         assert run_in_foreground(launch_and_wait, application, display, interrupts).state == "COMPLETED"
 
 

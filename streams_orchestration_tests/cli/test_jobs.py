@@ -16,6 +16,7 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.instance import dagster_instance
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.region_events import FailureCause
@@ -43,7 +44,7 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Runtime:
 
 @pytest.fixture
 def controls(tmp_path: Path) -> jobs.Jobs:
-    return jobs.Jobs(Home(tmp_path / "home").prepare(), "demo")
+    return jobs.Jobs(Catalog(Home(tmp_path / "home").prepare()), "demo")
 
 
 def test_resets_that_are_recorded_at_the_same_time_do_not_block_each_other(
@@ -81,7 +82,7 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
     record = BackgroundCall(lambda: controls.record_reset(failure("region-0")))
     try:
         assert recording.wait(TIMEOUT_SECONDS)
-        Foreground(Home(tmp_path / "home"), "demo").begin_reset(failure("region-1")).result()
+        Foreground(Catalog(Home(tmp_path / "home")), "demo").begin_reset(failure("region-1")).result()
         assert begun == ["region-0", "region-1"]
     finally:
         over.set()

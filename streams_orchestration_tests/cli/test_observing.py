@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from streams_orchestration.cli import main
-from streams_orchestration.cli.observing import details, overview, redeploy_line, status_document, status_if_deployed
+from streams_orchestration.cli.observing import details, overview, redeploy_line, status_document
 from streams_orchestration.cli.progress import progress_table
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.runtime import api
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.last_redeploy import LastRedeploy
+from streams_orchestration.runtime.observing.reading import read_status_if_deployed
 from streams_orchestration.runtime.programs.spread import LevelSpread, Share
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.unit_status import UnitEvent
@@ -121,7 +123,7 @@ def test_nothing_is_deployed(tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: 
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 4
     assert all(f"flights: no such application in {tmp_path}" in line for line in errors)
-    assert status_if_deployed(Home(tmp_path), "flights") is None
+    assert read_status_if_deployed(Catalog(Home(tmp_path)), "flights") is None
 
 
 WIDER = "Out has width 2, and the new width is 3"
@@ -154,7 +156,7 @@ def test_the_last_redeploy_is_in_the_details_and_in_the_document(monkeypatch: py
     monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
     for known, key in ((None, None), (REDEPLOY, asdict(REDEPLOY))):
         monkeypatch.setattr(api, "read_last_redeploy", lambda *_, known=known: known)
-        assert status_document(Home(Path()), status())["last_redeploy"] == key
+        assert status_document(Catalog(Home(Path("/nowhere"))), status())["last_redeploy"] == key
 
 
 def test_a_cause_of_several_units_is_said_once_with_their_number():

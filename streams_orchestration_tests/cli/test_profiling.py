@@ -41,11 +41,12 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, fl
     """Return the list of measurements that were requested; the answer is `FOUND`."""
     calls: list[tuple[str, float]] = []
 
-    def measure(_home: Any, application: str, seconds: float, _pause: Any, _say: Any) -> Measurement:
+    def measure(_catalog: Any, application: str, seconds: float, _pause: Any, _say: Any) -> Measurement:
         calls.append((application, seconds))
         return Measurement(FOUND, ("it was ended early",))
 
     monkeypatch.setattr(api, "measure_application", measure)
+    monkeypatch.setattr(api, "open_catalog", lambda home, _: api.Catalog(home))
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     return calls
 

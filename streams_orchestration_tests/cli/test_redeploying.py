@@ -106,7 +106,7 @@ def test_a_plan_that_another_version_has_stored_is_named(spec: Path, capsys: Cap
     error = capsys.readouterr().err
     assert ("app was deployed by another version of the product" in error) == (status == 1)
     assert "validation error" not in error
-    assert api.read_deployed_options(Home(spec.parent / "home"), "app") is None, (
+    assert api.read_deployed_options(Catalog(Home(spec.parent / "home")), "app") is None, (
         "--fresh needs none of what is deployed"
     )
 
@@ -254,14 +254,14 @@ def test_a_refused_redeploy_changes_nothing(
     edit(spec, *wanted.get("also", {}).items())
     home = Home(tmp_path / "home")
     deploy(home, deployable(compile_spec(spec)))
-    before = read_status(home, "app")
+    before = read_status(Catalog(home), "app")
     edit(spec, *wanted["edits"].items())
     with pytest.raises(RedeployRefusedError, match="is unchanged") as caught:
         redeploy(home, deployable(compile_spec(spec)))
     refusals = [each.text for each in caught.value.redeployment.operators if each.remedy]
     assert refusals
     assert [text for text in refusals if text not in str(caught.value)] == []
-    assert read_status(home, "app") == before
+    assert read_status(Catalog(home), "app") == before
 
 
 WRONG = {

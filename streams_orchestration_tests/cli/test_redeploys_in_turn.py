@@ -38,7 +38,7 @@ def test_a_redeploy_keeps_the_options_of_a_redeploy_for_which_it_has_waited(
             connection.execute(update(tables.application).values(compilation=stored(wider)))
         return lock_start(home, application, command)
 
-    def bring_up(_home: Home, _lock: StartLock, wanted: Deployable, *_: Any, **_named: Any) -> None:
+    def bring_up(_catalog: Catalog, _lock: StartLock, wanted: Deployable, *_: Any, **_named: Any) -> None:
         brought.append(wanted.compilation.options.widths)
         message = "that is all"
         raise StreamsRuntimeError(message)

@@ -56,7 +56,7 @@ def test_remove_shows_what_it_removes_and_removes_it_if_that_is_confirmed(stoppe
     assert shown["rows"] > 3
     assert shown["files"] == [{"content": "logs", "place": str(stopped.logs("app")), "files": 1, "size": 5}]
     assert shown["kept"] == {"savepoints": [], "results": []}
-    assert list_applications(stopped) == ("app",)
+    assert list_applications(Catalog(stopped)) == ("app",)
     refused = answered(capsys, "app", exit_status=2)
     assert "--yes" in refused["error"]["message"]
     assert main(["remove", "app", "--yes"]) == 0
@@ -64,7 +64,7 @@ def test_remove_shows_what_it_removes_and_removes_it_if_that_is_confirmed(stoppe
     assert captured.out.splitlines()[-1] == "app is removed."
     begins = [line.split()[0] for line in captured.out.splitlines() if not line.startswith(" ")]
     assert begins == ["removed", str(shown["rows"]), "logs", "app"]
-    assert list_applications(stopped) == ()
+    assert list_applications(Catalog(stopped)) == ()
     assert main(["status", "app"]) == 1
     assert "app: no such application" in capsys.readouterr().err
 
@@ -78,7 +78,7 @@ def test_remove_asks_on_a_terminal(
     captured = capsys.readouterr()
     assert "Remove app for good? [y/N]" in captured.err
     assert ("Nothing was removed." in captured.err) == bool(left)
-    assert list_applications(stopped) == left
+    assert list_applications(Catalog(stopped)) == left
 
 
 class Terminal(io.StringIO):

@@ -46,7 +46,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """The widths and the request of each application that was to be brought up; each is refused."""
     asked: Asked = []
 
-    def bring_up(_home: Home, _lock: StartLock, wanted: Deployable, request: Request, **_: Any) -> None:
+    def bring_up(_catalog: Catalog, _lock: StartLock, wanted: Deployable, request: Request, **_: Any) -> None:
         asked.append((wanted.compilation.options.widths, request))
         message = "that is all"
         raise StreamsRuntimeError(message)

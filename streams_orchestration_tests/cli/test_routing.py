@@ -51,7 +51,7 @@ def test_an_epoch_that_is_held_up_by_a_tuple_goes_on_without_it(
     assert "undeliverable, up to epoch 1; the others are delivered" in capsys.readouterr().out
     held.run()
     assert len(target.rows()) == COUNT - 1
-    assert [sink.undeliverable for sink in read_status(held.home, held.name).sinks] == [0, 1]
+    assert [sink.undeliverable for sink in read_status(held.catalog, held.name).sinks] == [0, 1]
     assert main(["status", held.name]) == 0
     assert "1 row undeliverable" in capsys.readouterr().out
 

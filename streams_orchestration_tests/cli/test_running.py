@@ -11,7 +11,7 @@ import pytest
 from dagster import AssetKey, DagsterRunStatus
 from sqlalchemy import update
 
-from streams_orchestration.cli import bringing_up, foreground, main, running
+from streams_orchestration.cli import bringing_up, foreground, main
 from streams_orchestration.compiler import compiling
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Progress
@@ -68,7 +68,7 @@ def world(before: ApplicationStatus | None, after: ApplicationStatus, monkeypatc
         return replace(after, application="copy")
 
     Home.default().prepare()
-    monkeypatch.setattr(running, "status_if_deployed", lambda _home, _name: before)
+    monkeypatch.setattr(api, "read_status_if_deployed", lambda _catalog, _name: before)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
     return calls
 
@@ -297,7 +297,7 @@ def test_a_run_computes_every_stage_once_and_deploys_and_stores_what_it_has_comp
         assert computed == [stage.name for stage in STAGES]
         compilation = replace(compile_spec(spec), diagnostics=())
         assert replace(ArtifactStore(home).compilation("copy"), diagnostics=()) == compilation
-        assert read_compilation(home, "copy").with_plan(compilation.deployment) == compilation
+        assert read_compilation(Catalog(home), "copy").with_plan(compilation.deployment) == compilation
         with dagster_instance(home) as instance:
             runs = instance.get_runs()
             done = [("copy__redeploy", DagsterRunStatus.SUCCESS)] * times

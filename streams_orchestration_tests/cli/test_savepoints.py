@@ -13,6 +13,7 @@ from streams_orchestration.cli import deploying, main
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime import api
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
@@ -143,7 +144,7 @@ def test_an_application_is_deployed_from_one(home: Home, capsys: Capture, tmp_pa
     clone = answered(capsys, "deploy", spec, "--from", "first", "--name", "other")
     assert clone["application"] == "other"
     assert (clone["from"]["savepoint"], clone["from"]["verdict"], clone["from"]["notes"]) == ("app/first", "kept", [])
-    assert list_applications(home) == ("app", "other")
+    assert list_applications(Catalog(home)) == ("app", "other")
     assert answered(capsys, "redeploy", spec, "--name", "other", "--dry-run")["verdict"] == "unchanged"
     assert answered(capsys, "deploy", spec, "--from", "first", "--fresh")["from"]["epoch"] == 0
 

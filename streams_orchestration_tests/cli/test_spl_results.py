@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.cli.observing import status_if_deployed
 from streams_orchestration.cli.results import read_result, result_document
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.spl_options import SplOptions, spl_options
+from streams_orchestration.runtime.observing.reading import read_status_if_deployed
 from streams_orchestration.runtime.stepping import SteppedApplication
 from streams_orchestration.runtime.storage.home import Home
 
@@ -46,7 +46,7 @@ composite Main {{ graph
     spl_options.set(SplOptions())
     stepped = SteppedApplication(Home(tmp_path / "home"), compile_spec(tmp_path / "Main.spl", Options(fusion="legacy")))
     stepped.run()
-    status = status_if_deployed(stepped.home, stepped.name)
+    status = read_status_if_deployed(stepped.catalog, stepped.name)
     assert status is not None
     [sink] = status.sinks
     assert result_document(read_result(sink, 10))["rows"] == [{name: value for name, (_, _, value) in VALUES.items()}]

@@ -309,7 +309,8 @@ def test_many_rows_are_cut_and_said_to_be():
 def test_without_a_terminal_the_table_is_written_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr(api, "read_snapshot", lambda _home, _application: FAILED)
+    monkeypatch.setattr(api, "read_snapshot", lambda _catalog, _application: FAILED)
+    monkeypatch.setattr(api, "open_catalog", lambda home, _: api.Catalog(home))
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     assert main(["top", "flights"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -332,7 +333,7 @@ class Terminal(io.StringIO):
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setattr(api, "read_snapshot", lambda _home, _application: snapshot())
+    monkeypatch.setattr(api, "read_snapshot", lambda _catalog, _application: snapshot())
     monkeypatch.setattr(sys, "stdin", Terminal())
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)

@@ -22,6 +22,7 @@ from streams_orchestration.console.reader import SnapshotReader, pause_after
 from streams_orchestration.operators.loading.import_path import ImplementationError
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors.errors import OtherVersionError
 from streams_orchestration.runtime.settings.settings import SAMPLES
 from streams_orchestration.runtime.storage.home import Home
@@ -191,7 +192,7 @@ def test_a_console_of_one_application_shows_no_other(deployed: Deployed):
 def test_an_application_of_another_version_is_said_to_be_unreadable(
     deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ):
-    def read_status(_home: Home, application: str) -> NoReturn:
+    def read_status(_catalog: Catalog, application: str) -> NoReturn:
         raise OtherVersionError(application)
 
     async def second() -> str:

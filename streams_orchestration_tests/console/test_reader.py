@@ -14,8 +14,8 @@ import pytest
 from streams_orchestration.console import reader as reading
 from streams_orchestration.console.reader import SnapshotReader
 from streams_orchestration.runtime import api
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.conftest import served
 from streams_orchestration_tests.console.deployed import Deployed
 
@@ -39,9 +39,9 @@ def test_pages_that_are_opened_at_once_share_one_look(deployed: Deployed, monkey
     polls: list[str] = []
     read_status = api.read_status
 
-    def counted(home: Home, application: str) -> ApplicationStatus:
+    def counted(catalog: Catalog, application: str) -> ApplicationStatus:
         polls.append(application)
-        return read_status(home, application)
+        return read_status(catalog, application)
 
     async def first_events() -> set[str]:
         reader = SnapshotReader(deployed.home)
@@ -76,10 +76,10 @@ def test_an_error_that_nobody_expects_is_told_to_pages_and_the_reader_goes_on(
     failing = [error] * 3
     read_status = api.read_status
 
-    def read(home: Home, application: str) -> ApplicationStatus:
+    def read(catalog: Catalog, application: str) -> ApplicationStatus:
         if failing:
             raise failing.pop()
-        return read_status(home, application)
+        return read_status(catalog, application)
 
     async def kinds() -> list[str]:
         reader = SnapshotReader(deployed.home)
@@ -99,11 +99,11 @@ def test_an_error_that_nobody_expects_is_told_to_pages_and_the_reader_goes_on(
 
 
 def test_applications_that_cannot_be_listed_do_not_end_the_reader(deployed: Deployed, monkeypatch: pytest.MonkeyPatch):
-    listings: list[Home] = []
+    listings: list[Catalog] = []
 
-    def listed(home: Home) -> tuple[str, ...]:
-        listings.append(home)
-        raise KeyError(home)
+    def listed(catalog: Catalog) -> tuple[str, ...]:
+        listings.append(catalog)
+        raise KeyError(catalog)
 
     async def run() -> None:
         running = asyncio.create_task(SnapshotReader(deployed.home).run())

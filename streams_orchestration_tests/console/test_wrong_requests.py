@@ -8,7 +8,7 @@ import pytest
 
 from streams_orchestration.console.guard import HEADERS
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration_tests.console.clients import client_of
 from streams_orchestration_tests.console.deployed import Deployed
 
@@ -63,7 +63,7 @@ def test_an_origin_that_is_no_address_is_refused_as_foreign(deployed: Deployed):
 def test_a_defect_is_answered_500_and_logged(
     deployed: Deployed, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    def read_status(_home: Home, _application: str) -> NoReturn:
+    def read_status(_catalog: Catalog, _application: str) -> NoReturn:
         raise KeyError
 
     monkeypatch.setattr(api, "read_status", read_status)

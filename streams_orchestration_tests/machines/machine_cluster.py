@@ -46,29 +46,29 @@ class Field:
         """Wait for something that comes."""
         until(
             condition,
-            lambda: f"{what} does not come: {read_status(self.home, self.shape.name)}",
+            lambda: f"{what} does not come: {read_status(Catalog(self.home), self.shape.name)}",
             TIMEOUT_SECONDS,
             POLL_SECONDS,
         )
 
     @property
     def state(self) -> str:
-        return read_status(self.home, self.shape.name).state
+        return read_status(Catalog(self.home), self.shape.name).state
 
     @property
     def epochs(self) -> dict[str, int]:
         """Unit -> its last complete epoch; those that are complete are left out."""
-        units = read_status(self.home, self.shape.name).units
+        units = read_status(Catalog(self.home), self.shape.name).units
         return {unit.name: unit.completed_epoch for unit in units if unit.state != "COMPLETED"}
 
     @property
     def resets(self) -> dict[str, int]:
         """Unit -> how often it was reset."""
-        return {unit.name: unit.resets for unit in read_status(self.home, self.shape.name).units}
+        return {unit.name: unit.resets for unit in read_status(Catalog(self.home), self.shape.name).units}
 
     def units_on(self, machine: str) -> set[str]:
         """Units that have a host on a machine."""
-        status = read_status(self.home, self.shape.name)
+        status = read_status(Catalog(self.home), self.shape.name)
         hosts = {host.id for host in status.hosts if host.machine == machine}
         return {pe.unit for pe in status.pes if pe.host in hosts}
 
@@ -84,7 +84,7 @@ class Field:
 
     def on(self) -> list[str]:
         """Return the machine of every host."""
-        return sorted(host.machine or "" for host in read_status(self.home, self.shape.name).hosts)
+        return sorted(host.machine or "" for host in read_status(Catalog(self.home), self.shape.name).hosts)
 
     def finish(self) -> list[str]:
         """Let it come to its end; where what it has left differs from a run without faults."""
@@ -126,7 +126,7 @@ def field_of(shape: Shape, place: Path, *names: str) -> Iterator[Field]:
         os.environ |= storage.credentials
         there = stack.enter_context(machines(os.environ, place, **dict.fromkeys(names, "")))
         until(
-            lambda: len(read_machines(home)) >= len(there),
+            lambda: len(read_machines(Catalog(home))) >= len(there),
             lambda: f"machines do not register: {[machine.log.read_text() for machine in there.values()]}",
             TIMEOUT_SECONDS,
             POLL_SECONDS,

@@ -124,9 +124,9 @@ class Runtime(SimpleNamespace):
         if self.error is not None and self.refused in (None, name):
             raise self.error
 
-    def write_and_try_out(self, home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
+    def write_and_try_out(self, catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
         """`redeployment` is what becomes of what is deployed."""
-        require_lasting_hosts(Catalog(home), wanted.name)
+        require_lasting_hosts(catalog, wanted.name)
         before, replaces = self.status, False
         match request:
             case StartOver():
@@ -139,10 +139,10 @@ class Runtime(SimpleNamespace):
         self.status = before or running()
         return self.redeployment if replaces else None
 
-    def read_compilation(self, home: Home, application: str) -> Any:
+    def read_compilation(self, catalog: Catalog, application: str) -> Any:
         """`deployed` is what the catalog has."""
         if self.deployed is None:
-            raise NotDeployedError(application, (), home.root)
+            raise NotDeployedError(application, (), catalog.home.root)
         return self.deployed
 
     def report_lineage_failure(self, catalog: Catalog, application: str) -> None:
@@ -151,13 +151,13 @@ class Runtime(SimpleNamespace):
     def describe_redeploy_under_way(self, catalog: Catalog, application: str) -> str | None:
         return self.under_way
 
-    def read_compilation_if_any(self, home: Home, application: str) -> Any:
+    def read_compilation_if_any(self, catalog: Catalog, application: str) -> Any:
         return self.deployed
 
-    def read_compilation_if_readable(self, home: Home, application: str) -> Any:
+    def read_compilation_if_readable(self, catalog: Catalog, application: str) -> Any:
         return self.deployed
 
-    def read_deployed_options(self, home: Home, application: str) -> Options | None:
+    def read_deployed_options(self, catalog: Catalog, application: str) -> Options | None:
         return None if self.deployed is None else options_of(self.deployed)
 
     def open_catalog(self, home: Home, application: str) -> Catalog:
@@ -200,17 +200,24 @@ class Runtime(SimpleNamespace):
     def reset_failed_unit(self, home: Home, failure: UnitFailure) -> int:
         return self.reset_unit(home, failure.application, failure.unit, generation=failure.generation)
 
-    def read_status(self, home: Home, application: str) -> Any:
+    def read_status(self, catalog: Catalog, application: str) -> Any:
         self._called("read_status", application)
         if self.status is None:
-            raise NotDeployedError(application, (), home.root)
+            raise NotDeployedError(application, (), catalog.home.root)
         return self.status
 
-    def read_machines(self, home: Home) -> tuple[Any, ...]:
+    def read_status_if_deployed(self, catalog: Catalog, application: str) -> Any:
+        self._called("read_status", application)
+        return self.status
+
+    def require_deployed(self, catalog: Catalog, application: str) -> None:
+        pass
+
+    def read_machines(self, catalog: Catalog) -> tuple[Any, ...]:
         return self.machines
 
     def advance_and_read_status(self, catalog: Catalog, application: str) -> Any:
-        return self.read_status(catalog.home, application)
+        return self.read_status(catalog, application)
 
     def watch_applications(self, home: Home, seconds: float) -> Iterator[dict[str, StatusSummary]]:
         """Yield one view, and the next one if `status` was changed meanwhile."""
@@ -222,19 +229,19 @@ class Runtime(SimpleNamespace):
             suspected = tuple(failure.unit for failure in find_failures(shown, NOW))
             yield {shown.application: StatusSummary(shown.state, shown.life, units, suspected)}
 
-    def check_cut_files(self, home: Home, application: str) -> None:
+    def check_cut_files(self, catalog: Catalog, application: str) -> None:
         self._called("check_cut_files", application)
 
     def read_first_rows(self, sink: Any, limit: int) -> pl.DataFrame | None:
         return pl.DataFrame({"n": [1, None], "text": ["x" * 200, "y"], "at": [date(2013, 1, 1)] * 2}).head(limit)
 
-    def read_metrics(self, home: Home, application: str) -> ApplicationMetrics:
+    def read_metrics(self, catalog: Catalog, application: str) -> ApplicationMetrics:
         return measured()
 
-    def read_cuts(self, home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
+    def read_cuts(self, catalog: Catalog, application: str) -> dict[str, tuple[Cut, ...]]:
         return {"region-0": (Cut(3, NOW - 1, 0.1),)}
 
-    def list_applications(self, home: Home) -> tuple[str, ...]:
+    def list_applications(self, catalog: Catalog) -> tuple[str, ...]:
         if self.error is not None:
             raise self.error
         return (self.status.application,) if self.status else ()

@@ -22,6 +22,7 @@ from streams_orchestration.orchestration.asset_keys import (
     own_key,
 )
 from streams_orchestration.orchestration.instance import dagster_instance
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.components import EXPORTING, IMPORTING
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
@@ -94,7 +95,7 @@ def test_commands_record_under_the_keys_that_the_state_directory_keeps(spec: Pat
     runtime.status = running()
 
     def recorded() -> set[str]:
-        Jobs(home, "demo").cancel()
+        Jobs(Catalog(home), "demo").cancel()
         with dagster_instance(home) as instance:
             return {key.path[0] for key in instance.all_asset_keys()}
 

@@ -88,7 +88,7 @@ def test_materializations_have_the_watermark_and_the_late_tuples_that_were_dropp
         for program in local.programs:
             local.step(program)
         local.publish()
-    status, metrics = api.read_status(local.home, local.name), api.read_metrics(local.home, local.name)
+    status, metrics = api.read_status(local.catalog, local.name), api.read_metrics(local.catalog, local.name)
     assert [each.complete_within for each in status.sinks] == [900]
     found = part_events(AssetKeys(), status, metrics, status.pes, status.sinks, lambda _sink, _most: ())
     shown = {
@@ -101,7 +101,7 @@ def test_materializations_have_the_watermark_and_the_late_tuples_that_were_dropp
     assert shown == {"Rows": (at, count(0)), "Panes": (at, count(2)), "Out": (at, count(2))}
 
     redeploy(local, in_event_time(graph(tmp_path, 60), fusion="manual", pes=3))
-    assert [each.complete_within for each in api.read_status(local.home, local.name).sinks] == [60]
+    assert [each.complete_within for each in api.read_status(local.catalog, local.name).sinks] == [60]
 
 
 WRONG: dict[str, tuple[dict[str, Any], str, str]] = {

@@ -16,6 +16,7 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, StagesOutOfStepError
 from streams_orchestration.orchestration.asset_keys import own_key
 from streams_orchestration.orchestration.spec_state import observation, version_of
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment import lasting_hosts
 from streams_orchestration.runtime.errors.errors import (
@@ -69,7 +70,7 @@ def test_a_reference_that_is_not_resolved_fails_the_run_and_nothing_is_deployed(
     run(defs, "demo__compile")
     with pytest.raises(NotDeployableError, match="operator Results: url: the environment variable NOT_SET is not set"):
         run(defs, "demo__deploy")
-    assert list_applications(home) == ()
+    assert list_applications(Catalog(home)) == ()
 
 
 def test_measurements_show_on_the_assets(defs: dg.Definitions, runtime: Runtime):

@@ -27,6 +27,7 @@ from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMi
 from streams_orchestration.orchestration.decisions import NotDecoupledError
 from streams_orchestration.orchestration.instance import settings_file
 from streams_orchestration.runtime import api
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.observing.profiles.measuring import Measurement
 from streams_orchestration.runtime.observing.profiles.outcomes import compare_with_profile, store_outcome
@@ -82,7 +83,7 @@ def measured(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
     """Return the answers of the next measurement and of the deployment; a test may change them."""
     answers: dict[str, Any] = {"profile": BUSY, "deployed": None}
 
-    def measure(_home: Home, application: str, seconds: float, _pause: Any) -> Measurement:
+    def measure(_catalog: Catalog, application: str, seconds: float, _pause: Any) -> Measurement:
         runtime.calls.append(("measure", application, seconds))
         return Measurement(answers["profile"], ("it was ended early",))
 
@@ -93,7 +94,7 @@ def measured(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
 
     monkeypatch.setattr(api, "measure_application", measure)
     monkeypatch.setattr(api, "read_compilation", deployed)
-    monkeypatch.setattr(api, "read_compilation_if_any", lambda _home, _application: answers["deployed"])
+    monkeypatch.setattr(api, "read_compilation_if_any", lambda _catalog, _application: answers["deployed"])
     monkeypatch.setattr(api, "compare_with_profile", compare_with_profile)
     monkeypatch.setattr(api, "store_outcome", store_outcome)
     return answers

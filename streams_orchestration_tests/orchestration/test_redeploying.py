@@ -337,7 +337,7 @@ def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: 
         assert job_def.execute_in_process(step("write_wanted_state", revert=True), instance=instance).success
         both = step("write_wanted_state", revert=True, fresh=True)
         refused = job_def.execute_in_process(both, instance=instance, raise_on_error=False)
-    assert read_status(home, "demo").fingerprint == first.fingerprint
+    assert read_status(Catalog(home), "demo").fingerprint == first.fingerprint
     (failure,) = [event for event in refused.all_events if event.event_type_value == "STEP_FAILURE"]
     assert "Leave `fresh: true` and `savepoint` out" in str(failure.step_failure_data.user_failure_data)
 
@@ -370,4 +370,4 @@ def test_a_run_begins_where_a_savepoint_was_taken(spec: Path, home: Home, monkey
         again = job.execute_in_process(config, instance=instance, raise_on_error=False)
     (failure,) = [event for event in again.all_events if event.event_type_value == "STEP_FAILURE"]
     assert "demo is deployed and would continue from its last complete epoch" in str(failure.step_failure_data.error)
-    assert read_status(home, "demo").units[0].completed_epoch == 0
+    assert read_status(Catalog(home), "demo").units[0].completed_epoch == 0

@@ -19,6 +19,7 @@ from streams_orchestration.orchestration.deployments import deploy_compiled
 from streams_orchestration.orchestration.resource import VariableMissingError, resource_of
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.address import read_catalog_url
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.requests import ContinueFromState
 from streams_orchestration.runtime.hosts.launcher import host_environment
 from streams_orchestration.runtime.storage.home import Home
@@ -139,7 +140,7 @@ def test_settings_hold_for_their_directory_alone(tmp_path: Path, spec: Path, mon
     )  # fmt: skip
     compilation = compile_spec(spec, Options())
     deploy_compiled(resource.directory(), compilation, ContinueFromState())
-    assert api.list_applications(resource.directory()) == ("demo",)
+    assert api.list_applications(Catalog(resource.directory())) == ("demo",)
     with sa.create_engine(f"sqlite:///{tmp_path}/its.db").connect() as connection:
         (settings,) = connection.execute(sa.text("select settings from application")).scalars()
     assert '"driver_memory": "2g"' in settings

@@ -218,7 +218,7 @@ def test_an_application_that_cannot_be_looked_after_keeps_no_other_one_from_it(
 def test_a_failed_unit_is_reset_although_its_application_cannot_be_recorded(
     daemon: Daemon, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ):
-    def damaged(_home: Home, application: str) -> ApplicationMetrics:
+    def damaged(_catalog: Catalog, application: str) -> ApplicationMetrics:
         raise KeyError(application)
 
     runtime.status = failed(running())

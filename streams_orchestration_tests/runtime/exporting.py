@@ -129,4 +129,4 @@ def happen(both: list[LocalApplication], events: list[tuple[str, int, int]]) -> 
             case _:
                 collect_garbage(application.catalog, application.name, application.programs)
     run_until_idle(*both)
-    assert read_status(both[1].home, "importer").imports[0].connections[0].lost == 0
+    assert read_status(both[1].catalog, "importer").imports[0].connections[0].lost == 0

@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment import deployment, dropping
 from streams_orchestration.runtime.deployment.opening import open_application
@@ -36,30 +37,30 @@ CONTINUE = ContinueFromState()
 def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True) -> None:
     """Write an application as wanted; its queries may be left without the columns that only Spark knows."""
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
-        if asks_spark or (not fresh and wanted.name in list_applications(home)):
-            bringing_up.write_and_try_out(home, lock, wanted, StartOver() if fresh else ContinueFromState())
+        if asks_spark or (not fresh and wanted.name in list_applications(Catalog(home))):
+            bringing_up.write_and_try_out(Catalog(home), lock, wanted, StartOver() if fresh else ContinueFromState())
         else:
-            deployment.write_first_plan(open_application(home, lock, wanted), fresh=fresh, asks_spark=False)
+            deployment.write_first_plan(open_application(Catalog(home), lock, wanted), fresh=fresh, asks_spark=False)
 
 
 def write_and_try_out(home: Home, wanted: Deployable, request: Request = CONTINUE) -> BroughtUp:
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
-        return bringing_up.write_and_try_out(home, lock, wanted, request)
+        return bringing_up.write_and_try_out(Catalog(home), lock, wanted, request)
 
 
 def forget(home: Home, wanted: Deployable) -> None:
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
-        dropping.drop_application(open_application(home, lock, wanted), wanted.plan.programs)
+        dropping.drop_application(open_application(Catalog(home), lock, wanted), wanted.plan.programs)
 
 
 def create_savepoint(home: Home, application: str, name: str | None = None, **options: Any) -> Created:
     with lock_start(home.prepare(), application, "streams savepoint create") as lock:
-        return creating.create_savepoint(home, lock, name, **options)
+        return creating.create_savepoint(Catalog(home), lock, name, **options)
 
 
 def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
     with lock_start(home.prepare(), wanted.name, "redeploy") as lock:
-        opened, request = open_application(home, lock, wanted), Redeploy(**options)
+        opened, request = open_application(Catalog(home), lock, wanted), Redeploy(**options)
         settle_former_trial(opened.catalog, opened.name)
         redeployment = redeploying.accept_redeploy(opened, request)
         if not redeployment.replaces_plan:
@@ -73,7 +74,7 @@ def revert_redeploy(home: Home, application: str) -> Redeployment | None:
         return None
     with lock_start(home.prepare(), application, "redeploy") as lock:
         previous = reverting.recompile_previous_plan(catalog, application)
-        redeployment = bringing_up.bring_up(home, lock, previous, Revert())
+        redeployment = bringing_up.bring_up(catalog, lock, previous, Revert())
         assert isinstance(redeployment, Redeployment)
         return redeployment
 
@@ -88,4 +89,4 @@ def begin_redeploy(
 
 def restore(home: Home, wanted: Deployable, place: SavepointPlace, **options: Any) -> RestoredApplication:
     with lock_start(home.prepare(), wanted.name, "restore") as lock:
-        return restoring.restore(open_application(home, lock, wanted), place, **options)
+        return restoring.restore(open_application(Catalog(home), lock, wanted), place, **options)

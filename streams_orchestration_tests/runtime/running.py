@@ -83,11 +83,11 @@ class Running:
 
     @property
     def unit(self) -> UnitStatus:
-        return next(u for u in read_status(self.home, self.name).units if u.name == self.unit_name)
+        return next(u for u in read_status(Catalog(self.home), self.name).units if u.name == self.unit_name)
 
     @property
     def failure(self) -> UnitFailure | None:
-        reported = find_failures(read_status(self.home, self.name), time.time())
+        reported = find_failures(read_status(Catalog(self.home), self.name), time.time())
         return next((failure for failure in reported if failure.unit == self.unit_name), None)
 
     @property

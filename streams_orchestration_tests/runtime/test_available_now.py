@@ -196,7 +196,7 @@ def test_an_application_that_is_complete_goes_on_when_there_is_more(tmp_path: Pa
     compilation = application(tmp_path / "data")
     started(tmp_path, compilation, RunKind()).run()
     for _ in range(2):
-        assert find_sources_with_input(Home(tmp_path / "home"), "app") == [] or run is AVAILABLE
+        assert find_sources_with_input(Catalog(Home(tmp_path / "home")), "app") == [] or run is AVAILABLE
         feed.add(11)
         local = started(tmp_path, compilation, run)
         local.run()
@@ -206,9 +206,9 @@ def test_an_application_that_is_complete_goes_on_when_there_is_more(tmp_path: Pa
 def test_a_complete_application_names_the_sources_that_have_more(tmp_path: Path, feed: Feed):
     started(tmp_path, application(tmp_path / "data"), RunKind()).run()
     home = Home(tmp_path / "home")
-    assert find_sources_with_input(home, "app") == []
+    assert find_sources_with_input(Catalog(home), "app") == []
     write_rows(tmp_path / "data" / "second" / "002.parquet", 3)
-    assert find_sources_with_input(home, "app") == ["Other"]
+    assert find_sources_with_input(Catalog(home), "app") == ["Other"]
 
 
 def test_endless_sources_are_refused_by_name_before_anything_is_written(tmp_path: Path):

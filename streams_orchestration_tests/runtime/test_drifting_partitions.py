@@ -111,7 +111,7 @@ def test_a_partition_far_ahead_waits_until_the_others_move(tmp_path: Path, topic
     topic.send(FAST, 0, 2000)
     for reached, following in ((20, 71), (70, 301), (300, 2000)):
         read_until(local, reached // STEP + 1, may_be_read(reached + DRIFT))
-        told = api.read_metrics(local.home, local.name).event_time[0]
+        told = api.read_metrics(local.catalog, local.name).event_time[0]
         assert told.waiting == 1
         assert "1 partition further ahead than maxDrift not read" in told.why
         topic.send(SLOW, reached + STEP, following)

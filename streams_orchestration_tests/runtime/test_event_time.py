@@ -160,7 +160,7 @@ def test_a_sink_is_complete_up_to_the_watermark_of_its_visible_epoch(tmp_path: P
     while not local.is_over():
         run_some(local, 3)
         local.publish()
-        (out,) = read_status(local.home, local.name).sinks
+        (out,) = read_status(local.catalog, local.name).sinks
         seen.append(out.watermark)
         if out.watermark not in (None, END):
             assert out.watermark is not None

@@ -95,7 +95,7 @@ def test_an_application_with_an_import_does_not_end_by_itself(tmp_path: Path):
     run_until_idle(writer, reader)
     assert complete(writer.catalog, "exporter")
     assert not complete(reader.catalog, "importer")
-    assert not any(pe.state == "COMPLETED" for pe in read_status(reader.home, "importer").pes)
+    assert not any(pe.state == "COMPLETED" for pe in read_status(reader.catalog, "importer").pes)
 
 
 @pytest.mark.usefixtures("database")
@@ -121,9 +121,9 @@ def test_streams_of_another_type_are_not_connected_and_the_status_says_why(tmp_p
     reader = LocalApplication(Home(tmp_path), compiled([*graph, sink("Kept", "Passed")], application="importer"), 5)
     run_until_idle(writer, reader)
     assert published(reader.published("Kept")) == []
-    (connection,) = read_status(reader.home, "importer").imports[0].connections
+    (connection,) = read_status(reader.catalog, "importer").imports[0].connections
     assert connection.problem == "its tuples are (k string, n bigint), the Import takes (k string)"
-    assert read_status(writer.home, "exporter").exports[0].connections == (connection,)
+    assert read_status(writer.catalog, "exporter").exports[0].connections == (connection,)
 
 
 def test_an_exporter_that_starts_anew_is_connected_anew(tmp_path: Path):
@@ -134,7 +134,7 @@ def test_an_exporter_that_starts_anew_is_connected_anew(tmp_path: Path):
     writer.scratches.clear()
     run_until_idle(writer, reader)
     assert published(reader.published("Kept")) == sorted([*doubled(20), *doubled(20)])
-    assert len(read_status(reader.home, "importer").imports[0].connections) == 1
+    assert len(read_status(reader.catalog, "importer").imports[0].connections) == 1
 
 
 @pytest.mark.usefixtures("database")
@@ -145,7 +145,7 @@ def test_an_exporter_waits_for_a_slow_import_but_not_for_one_that_is_stopped(tmp
     reader = importer(tmp_path, application="exporter", streamId="s")
     heard(reader)
     run_until_idle(writer)
-    (connection,) = read_status(writer.home, "exporter").exports[0].connections
+    (connection,) = read_status(writer.catalog, "exporter").exports[0].connections
     assert connection.waited
     assert OUTSTANDING_LIMIT <= connection.lag_segments < 2 * OUTSTANDING_LIMIT
     cancel_application(reader.catalog, "importer", 0.0)
@@ -188,7 +188,7 @@ def test_an_import_that_is_not_waited_for_loses_the_middle_and_the_loss_is_count
     run_until_idle(reader)
     read = published(reader.published("Kept"))
     assert len(read) == kept
-    assert read_status(reader.home, "importer").imports[0].connections[0].lost == count - kept
+    assert read_status(reader.catalog, "importer").imports[0].connections[0].lost == count - kept
     expected = rows(count)[:SEGMENTS_LIMIT] + rows(count)[SEGMENTS_LIMIT + count - kept :]
     assert read == sorted((k, 2 * n) for k, n in expected)
 

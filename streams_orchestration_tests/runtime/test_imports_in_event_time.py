@@ -87,7 +87,7 @@ def panes(reader: LocalApplication) -> list[tuple[int, str, int]]:
 
 
 def holder(reader: LocalApplication, operator: str = "Panes") -> str:
-    (found,) = [each for each in api.read_metrics(reader.home, reader.name).event_time if each.operator == operator]
+    (found,) = [each for each in api.read_metrics(reader.catalog, reader.name).event_time if each.operator == operator]
     return found.why
 
 
@@ -181,7 +181,7 @@ def test_an_import_of_another_event_time_is_not_connected_and_status_says_why(
     graph[1]["parameters"] = window
     reader = deployed(tmp_path, application("reader", *graph))
     run_until_idle(writer, reader)
-    (connection,) = read_status(reader.home, "reader").imports[0].connections
+    (connection,) = read_status(reader.catalog, "reader").imports[0].connections
     assert connection.problem == f"its event time is at (bigint, Milliseconds), the Import takes {wanted}"
     assert panes(reader) == []
 
@@ -255,7 +255,7 @@ def test_an_exporter_whose_redeploy_changes_its_event_time_is_read_to_there_and_
     written(tmp_path / "writer", "21000 a 4")
     run_until_idle(writer, reader)
     assert panes(reader) == [(9999, "a", 1)]
-    problems = [each.problem for each in read_status(reader.home, "reader").imports[0].connections]
+    problems = [each.problem for each in read_status(reader.catalog, "reader").imports[0].connections]
     assert "its event time is at (bigint, Microseconds), the Import takes at (bigint, Milliseconds)" in problems
 
 
@@ -306,10 +306,10 @@ def test_a_sink_of_imported_streams_is_complete_up_to_the_least_of_their_waterma
     for more in ((), ("15000 b 8",), ("end",)):
         written(tmp_path / "other", *more)
         run_until_idle(one, other, reader)
-        (out,) = read_status(reader.home, "reader").sinks
+        (out,) = read_status(reader.catalog, "reader").sinks
         seen.append(out.watermark)
     assert seen == [2_000_000, 15_000_000, 21_000_000]
     forget(other.home, deployable(other.compilation))
     written(tmp_path / "one", "22000 a 1")
     run_until_idle(one, reader)
-    assert read_status(reader.home, "reader").sinks[0].watermark == 22_000_000
+    assert read_status(reader.catalog, "reader").sinks[0].watermark == 22_000_000

@@ -17,6 +17,7 @@ from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.operators.formats.texts import plain
 from streams_orchestration.operators.tuples.arrow_types import arrow_schema
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -65,7 +66,7 @@ def run(directory: Path, name: str, graph: list[dict[str, Any]]) -> dict[str, Si
     with LocalApplication(home, compilation, 2) as application:
         application.run()
         assert application.is_over()
-    return {sink.operator: sink for sink in read_status(home, name).sinks}
+    return {sink.operator: sink for sink in read_status(Catalog(home), name).sinks}
 
 
 def shown(rows: list[dict[str, Any]]) -> list[str]:

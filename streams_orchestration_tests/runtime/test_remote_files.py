@@ -213,8 +213,8 @@ def test_a_process_that_names_another_storage_is_refused(
     monkeypatch.delenv("STREAMS_STORAGE_OPTIONS")
     monkeypatch.delenv("STREAMS_STORAGE")
     with pytest.raises(StorageSettingError, match=f"STREAMS_STORAGE is not set, .* are in s3://bucket/{directory}"):
-        read_status(local.home, local.name)
-    assert read_compilation_if_readable(local.home, local.name) is None, "a display does without it"
+        read_status(local.catalog, local.name)
+    assert read_compilation_if_readable(local.catalog, local.name) is None, "a display does without it"
     monkeypatch.setenv("STREAMS_STORAGE", str(tmp_path / "other"))
     with pytest.raises(StorageSettingError, match=r"names .*/other, but the catalog's files .* Set it to s3://"):
         LocalApplication(Home(tmp_path), compilation, source_limit=5)

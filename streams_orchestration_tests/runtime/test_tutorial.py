@@ -38,7 +38,7 @@ def printed(directory: Path, block: str) -> None:
 
 
 def status_of(local: LocalApplication, names: Iterator[str]) -> list[str]:
-    found = {each.operator: each for each in api.read_metrics(local.home, local.name).event_time}
+    found = {each.operator: each for each in api.read_metrics(local.catalog, local.name).event_time}
     lines = ["operator event time what holds its watermark"]
     return [*lines, *(f"{name} {found[name].reached} {found[name].why}" for name in names)]
 
@@ -79,5 +79,5 @@ def test_the_chapter_on_event_time(
     printed(tmp_path, LATE)
     printed(tmp_path, RESULT)
     stands(BEHIND)
-    (minutes,) = (each for each in api.read_metrics(local.home, local.name).operators if each.name == "Minutes")
+    (minutes,) = (each for each in api.read_metrics(local.catalog, local.name).operators if each.name == "Minutes")
     assert [each.value for each in minutes.custom if each.name == "late_dropped"] == [1]

@@ -56,11 +56,11 @@ def test_an_import_sees_tuples_before_their_epoch_is_complete_where_the_export_s
     reader = importer(tmp_path, application="exporter", streamId="s")
     writer.turn(2)
     written = sum(result.rows_out for result in writer.results if result.segments)
-    assert read_status(writer.home, "exporter").units[0].completed_epoch == 0
+    assert read_status(writer.catalog, "exporter").units[0].completed_epoch == 0
     reader.turn(2)
     assert 0 < written < 40
     assert published(reader.published("Kept")) == (sorted((k, 2 * n) for k, n in rows(written)) if early else [])
-    (connection,) = read_status(reader.home, "importer").imports[0].connections
+    (connection,) = read_status(reader.catalog, "importer").imports[0].connections
     assert (connection.uncommitted, connection.lag_tuples) == (early, 0)
     run_until_idle(writer, reader)
     assert published(reader.published("Kept")) == doubled(40)
@@ -84,7 +84,7 @@ def test_an_import_in_a_region_sees_complete_epochs_only_whatever_the_export_say
     writer, reader = (LocalApplication(Home(tmp_path), each, 5) for each in regions(tmp_path, "read_uncommitted"))
     writer.turn(2)
     assert not any(reader.plan(program) for program in reader.programs)
-    (export,) = read_status(writer.home, "exporter").exports
+    (export,) = read_status(writer.catalog, "exporter").exports
     assert export.visibility == "read_uncommitted"
     assert [connection.uncommitted for connection in export.connections] == [False]
 
@@ -125,7 +125,7 @@ def test_an_exporter_waits_for_a_slow_uncommitted_import_in_the_middle_of_an_epo
     reader = importer(tmp_path, application="exporter", streamId="s")
     heard(reader)
     writer.turn(OUTSTANDING_LIMIT + 8)
-    (connection,) = read_status(writer.home, "exporter").exports[0].connections
+    (connection,) = read_status(writer.catalog, "exporter").exports[0].connections
     assert connection.lag_segments == OUTSTANDING_LIMIT
     run_until_idle(writer, reader)
     assert published(reader.published("Kept")) == doubled(OUTSTANDING_LIMIT + 8)

@@ -29,12 +29,13 @@ def top(application: str | None, delay: float) -> int:
     home = api.Home.default()
     current().application = application
     detail(f"State directory {home.root}")
-    snapshot = api.read_snapshot(home, application)
+    catalog = api.Catalog(home) if application is None else api.open_catalog(home, application)
+    snapshot = api.read_snapshot(catalog, application)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         results().print(once(snapshot))
         return 0
     require("streams top on a terminal", "textual", "textual", "top")
     from streams_orchestration.cli.top.screen import Screen
 
-    Screen(snapshot, lambda: api.read_snapshot(home, application), delay).run()
+    Screen(snapshot, lambda: api.read_snapshot(catalog, application), delay).run()
     return 0

@@ -68,7 +68,7 @@ def answer(task: PlanRequest) -> Answer:
         return Answer({"application": None, "deployed": False, "diagnostics": diagnostics_document(spec.diagnostics)})
     home = api.Home(task.home)
     name = (task.options and task.options.name) or spec.name
-    deployed = api.read_compilation_if_readable(home, name)
+    deployed = api.read_compilation_if_readable(api.Catalog(home), name)
     base = _base(task, spec, deployed)
     now = task.choices.options(base.options, application)
     document: Document = {"application": name, "deployed": deployed is not None, "notes": base.remarks}

@@ -10,7 +10,14 @@ from streams_orchestration.runtime.storage.home import Home
 
 
 def create_catalog(home: Home) -> Catalog:
-    """Return the catalog of a home. Create it if it is missing, and upgrade it if it is older and no host runs.
+    """Return the catalog of a home, and make it usable. For errors see `prepare_catalog`."""
+    catalog = Catalog(home)
+    prepare_catalog(catalog)
+    return catalog
+
+
+def prepare_catalog(catalog: Catalog) -> None:
+    """Create a catalog if it is missing, and upgrade it if it is older and no host runs.
 
     Raises:
         StateDirectoryError: the home cannot be written.
@@ -18,14 +25,12 @@ def create_catalog(home: Home) -> Catalog:
             version, or of an older one on which a host runs.
         StorageSettingError: the storage cannot be used, or the deployed applications use another storage.
     """
-    home.prepare()
-    catalog = Catalog(home)
+    catalog.home.prepare()
     catalog.check()
     upgrade_older_catalog(catalog)
     if not (catalog.exists and catalog.is_recorded):
         catalog.make()
     _claim_storage(catalog)
-    return catalog
 
 
 def _claim_storage(catalog: Catalog) -> None:

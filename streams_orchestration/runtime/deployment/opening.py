@@ -10,7 +10,7 @@ from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compiling import broken_conditions
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.catalog.creation import prepare_catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind, require_ends
@@ -46,11 +46,13 @@ class OpenedApplication:
         return self.catalog.home
 
 
-def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKind = ENDLESS) -> OpenedApplication:
+def open_application(
+    catalog: Catalog, lock: StartLock, wanted: Deployable, run: RunKind = ENDLESS
+) -> OpenedApplication:
     """Open an application under its start lock. A missing catalog is created, and an older one is upgraded.
 
     Args:
-        home: the state directory.
+        catalog: the catalog, which may not exist yet.
         lock: the start lock of the application, so that no other process changes the deployment meanwhile.
         wanted: the application.
         run: the kind of run that begins.
@@ -67,10 +69,11 @@ def open_application(home: Home, lock: StartLock, wanted: Deployable, run: RunKi
     if broken := broken_conditions(wanted.compilation):
         message = f"{wanted.name}: {broken}"
         raise NotDeployableError(message)
-    settings = Settings.from_environment(home.environment)
+    settings = Settings.from_environment(catalog.home.environment)
     if run.available_now:
         require_ends(wanted.plan.programs)
-    catalog, a = create_catalog(home), tables.application
+    prepare_catalog(catalog)
+    a = tables.application
     require_lasting_hosts(catalog, wanted.name)
     with catalog.read() as connection:
         if not registered(connection):  # without machines, the hosts are children of this process

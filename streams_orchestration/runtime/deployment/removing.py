@@ -44,7 +44,7 @@ from streams_orchestration.runtime.errors.errors import NotDeployableError, Othe
 from streams_orchestration.runtime.programs.deployed_pes import deployed_pes
 from streams_orchestration.runtime.sinks.completing import pending_directories
 from streams_orchestration.runtime.storage.home import Home, data_of
-from streams_orchestration.runtime.units.reading import application_row, open_catalog, units_status
+from streams_orchestration.runtime.units.reading import application_row, units_status
 
 _DATA = "streams, states and waiting outputs"
 _RESULTS = "published results"
@@ -95,11 +95,11 @@ class _Found:
     """Published results outside of `directories`."""
 
 
-def preview_removal(home: Home, application: str, *, results: bool = False) -> Removal:
+def preview_removal(catalog: Catalog, application: str, *, results: bool = False) -> Removal:
     """Return the parts of an application that `remove_application` would remove. Nothing is changed.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         application: the name of the application. It may be one of which an interrupted removal has only left files.
         results: also remove the published results.
 
@@ -110,16 +110,16 @@ def preview_removal(home: Home, application: str, *, results: bool = False) -> R
         CatalogError: the catalog cannot be read.
         OSError: the storage cannot be read.
     """
-    return _preview(home, application, _find(home, application, results=results))
+    return _preview(catalog.home, application, _find(catalog, application, results=results))
 
 
-def remove_application(home: Home, lock: StartLock, application: str, *, results: bool = False) -> Removal:
+def remove_application(catalog: Catalog, lock: StartLock, application: str, *, results: bool = False) -> Removal:
     """Remove a stopped application with its rows, files and logs, and return them; its savepoints stay.
 
     Published results stay, too, unless `results` is set. A call that was interrupted may be repeated.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         lock: the start lock of the application.
         application: the name of the application, which may be one with left files only.
         results: also remove the published results.
@@ -133,7 +133,8 @@ def remove_application(home: Home, lock: StartLock, application: str, *, results
         OSError: the storage cannot be read.
     """
     lock.require(application)
-    found = _find(home, application, results=results)
+    home = catalog.home
+    found = _find(catalog, application, results=results)
     removal = _preview(home, application, found)
     with _named(application):
         begin_removal(found.catalog, application)
@@ -149,9 +150,9 @@ def remove_application(home: Home, lock: StartLock, application: str, *, results
     return removal
 
 
-def _find(home: Home, application: str, *, results: bool) -> _Found:
+def _find(catalog: Catalog, application: str, *, results: bool) -> _Found:
     """Find the rows and files of an application."""
-    catalog = open_catalog(home, application)
+    home = catalog.home
     with catalog.read() as connection:
         rows = _rows(connection, application)
         uses_store = rows > 0 or not home.store.address or is_kept(connection, home.store)

@@ -15,6 +15,7 @@ from streams_orchestration.operators.implementations.implementation import impor
 from streams_orchestration.operators.loading.import_path import import_from
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.application_transitions import begin_bounded_run, reopen_application
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.pe_transitions import reopen_pe
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, StoredPosition, UnitRow
 from streams_orchestration.runtime.catalog.unit_transitions import reopen_unit
@@ -23,7 +24,7 @@ from streams_orchestration.runtime.errors.errors import NotDeployableError
 from streams_orchestration.runtime.programs.deployed_pes import deployed_pes, read_program
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import application_row, open_catalog
+from streams_orchestration.runtime.units.reading import application_row
 from streams_orchestration.runtime.units.status import HostStatus
 
 PROBE_SECONDS = 10.0
@@ -154,7 +155,7 @@ def _sources(program: PeProgram) -> Iterator[tuple[int, str, type[SourceOperator
         yield index, program.operators[index].name, kind
 
 
-def find_sources_with_input(home: Home, application: str) -> Sequence[str]:
+def find_sources_with_input(catalog: Catalog, application: str) -> Sequence[str]:
     """Return the names of sources of a complete application that have more input than they had at its end.
 
     The sources run in this process, one after the other, and their tuples are discarded. A source that is still reading
@@ -165,9 +166,8 @@ def find_sources_with_input(home: Home, application: str) -> Sequence[str]:
         OtherVersionError: another version of the product wrote the deployed plan.
         Exception: a source fails in this process.
     """
-    catalog = open_catalog(home, application)
     with catalog.read() as connection:
-        base = application_row(connection, home, application).base
+        base = application_row(connection, catalog.home, application).base
         rows = PeRow.all(connection, select(tables.pe).where(tables.pe.c.application == application))
     import_from(base)
     positions = {pe.id: pe.position for pe in rows}
@@ -175,7 +175,8 @@ def find_sources_with_input(home: Home, application: str) -> Sequence[str]:
         name
         for placed in deployed_pes(catalog, application)
         for name, offset in positions[placed.program.pe]["sources"].items()
-        if name in positions[placed.program.pe]["exhausted"] and _has_more(home, base, placed.program, name, offset)
+        if name in positions[placed.program.pe]["exhausted"]
+        and _has_more(catalog.home, base, placed.program, name, offset)
     ]
 
 

@@ -9,8 +9,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import MachineRow
 from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.settings.limits import HEARTBEAT_LIMIT, LEASE_SECONDS
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import open_catalog, read_units
+from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
 
 HEARD_SECONDS = 4.0
@@ -18,21 +17,20 @@ HEARD_SECONDS = 4.0
 POLL_SECONDS = 0.25
 
 
-def await_silent_machines(home: Home, application: str, say: Callable[[str], None]) -> None:
+def await_silent_machines(catalog: Catalog, application: str, say: Callable[[str], None]) -> None:
     """Wait until each machine with hosts of an application is heard, or its hosts count as dead.
 
     A machine that has just died looks healthy until its lease expires. A reset before that would have no effect. The
     wait lasts little more than `LEASE_SECONDS` plus `HEARTBEAT_LIMIT` at most.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         application: name of the application.
         say: shows a message to the user, if the wait takes longer than `HEARD_SECONDS`.
 
     Raises:
         NotDeployedError: the application is not deployed.
     """
-    catalog = open_catalog(home, application)
     began, said = world.monotonic(), False
     first = _read_signs_of_life(catalog, application)
     while True:

@@ -31,7 +31,7 @@ _OLD = select(_r.c.id).where(_r.c.asked_at < bindparam("before")).limit(1)
 
 
 def ask_for_logs(
-    home: Home, machine: str, application: str, names: Sequence[str], lines: int, after: Mapping[str, int]
+    catalog: Catalog, machine: str, application: str, names: Sequence[str], lines: int, after: Mapping[str, int]
 ) -> list[LogEnd]:
     """Ask the agent of a machine for the last lines of logs of an application, and wait for its answer.
 
@@ -42,8 +42,7 @@ def ask_for_logs(
         MachineError: the machine is not up, or its agent does not answer in `ANSWER_SECONDS`. The message names the
             directory of the logs if the machine is registered.
     """
-    catalog, request = Catalog(home), world.new_id()
-    r = tables.log_request
+    r, request = tables.log_request, world.new_id()
     mark = catalog.changes.mark()
     with catalog.write() as connection:
         named = select(tables.machine).where(tables.machine.c.name == machine)

@@ -14,7 +14,6 @@ from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import MachineError
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, LEASE_SECONDS
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.status import HostStatus
 
 _UNKNOWN = "there is no machine {name}; `streams agent` registers one"
@@ -76,9 +75,8 @@ def shorten_leases(catalog: Catalog) -> None:
         connection.execute(update(_m).where(_m.c.name.in_(names)).values(lease_until=end))
 
 
-def read_machines(home: Home) -> tuple[MachineStatus, ...]:
+def read_machines(catalog: Catalog) -> tuple[MachineStatus, ...]:
     """Return the status of all registered machines, ordered by name; none without a catalog."""
-    catalog = Catalog(home)
     if not catalog.exists:
         return ()
     with catalog.read() as connection:
@@ -113,14 +111,15 @@ def _status(machine: MachineRow, hosts: Mapping[str, Sequence[str]], now: float)
     )
 
 
-def set_machine_state(home: Home, name: str, state: str) -> None:
+def set_machine_state(catalog: Catalog, name: str, state: str) -> None:
     """Set whether new hosts are placed on a machine: `UP` allows that, `DRAINING` does not. No host is moved.
 
     Raises:
         MachineError: the machine is not registered, or its agent has ended.
     """
     m = tables.machine
-    with _catalog(home, name).write() as connection:
+    _require_catalog(catalog, name)
+    with catalog.write() as connection:
         machine = _named(registered(connection), name)
         if machine.state == "DOWN":
             message = f"machine {name} is down; start its agent with `streams agent --name {name}` first"
@@ -128,14 +127,15 @@ def set_machine_state(home: Home, name: str, state: str) -> None:
         connection.execute(update(m).where(m.c.name == name).values(state=state))
 
 
-def forget_machine(home: Home, name: str) -> None:
+def forget_machine(catalog: Catalog, name: str) -> None:
     """Remove a machine from the register.
 
     Raises:
         MachineError: the machine is not registered, its agent is up, or hosts live there.
     """
     m = tables.machine
-    with _catalog(home, name).write() as connection:
+    _require_catalog(catalog, name)
+    with catalog.write() as connection:
         machine = _named(_statuses(connection), name)
         if machine.state in ("UP", "DRAINING"):
             message = f"machine {name} is {machine.state}; end its agent first"
@@ -146,11 +146,10 @@ def forget_machine(home: Home, name: str) -> None:
         connection.execute(delete(m).where(m.c.name == name))
 
 
-def _catalog(home: Home, name: str) -> Catalog:
-    catalog = Catalog(home)
+def _require_catalog(catalog: Catalog, name: str) -> None:
+    """Raise MachineError if there is no catalog, so that no machine of this name is registered."""
     if not catalog.exists:
         raise MachineError(_UNKNOWN.format(name=name))
-    return catalog
 
 
 def _named(machines: Sequence[_Machine], name: str) -> _Machine:

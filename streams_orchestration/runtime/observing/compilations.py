@@ -6,24 +6,24 @@ from streams_orchestration.compiler.checking.deployable import Identified
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.kept_options import options_of
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors.errors import UNREADABLE, NotDeployedError, OtherVersionError
 from streams_orchestration.runtime.programs.stored_compilation import read_stored, require_not_removed, require_same
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import application_row, open_catalog
+from streams_orchestration.runtime.units.reading import application_row
 
 
-def read_compilation(home: Home, application: str) -> Compilation:
+def read_compilation(catalog: Catalog, application: str) -> Compilation:
     """Return the compiled application as it was deployed.
 
     Raises:
         NotDeployedError: the application is not deployed.
         OtherVersionError: another version of the product wrote the compilation.
     """
-    with open_catalog(home, application).read() as connection:
-        return read_stored(application_row(connection, home, application))
+    with catalog.read() as connection:
+        return read_stored(application_row(connection, catalog.home, application))
 
 
-def require_continuable(home: Home, wanted: Identified) -> None:
+def require_continuable(catalog: Catalog, wanted: Identified) -> None:
     """Check that a wanted application is the deployed one of its name, and can continue from its state.
 
     Raises:
@@ -32,29 +32,32 @@ def require_continuable(home: Home, wanted: Identified) -> None:
         OtherVersionError: it differs, and another version of the product wrote the deployed one.
         NotDeployedError: no application of this name is deployed.
     """
-    with open_catalog(home, wanted.name).read() as connection:
-        row = application_row(connection, home, wanted.name)
+    with catalog.read() as connection:
+        row = application_row(connection, catalog.home, wanted.name)
     require_not_removed(row.name, row.wanted)
     require_same(row, wanted)
 
 
-def read_compilation_if_any(home: Home, application: str) -> Compilation | None:
-    """Return the deployed compilation; None if there is none that this version of the product can read."""
+def read_compilation_if_any(catalog: Catalog, application: str) -> Compilation | None:
+    """Return the deployed compilation; None if there is none that this version of the product can read.
+
+    The catalog may not exist yet.
+    """
     try:
-        return read_compilation(home, application)
+        return read_compilation(catalog, application) if catalog.exists else None
     except (NotDeployedError, OtherVersionError):
         return None
 
 
-def read_compilation_if_readable(home: Home, application: str) -> Compilation | None:
+def read_compilation_if_readable(catalog: Catalog, application: str) -> Compilation | None:
     """Return the deployed compilation for a display; None if it or the catalog cannot be read."""
     try:
-        return read_compilation_if_any(home, application)
+        return read_compilation_if_any(catalog, application)
     except UNREADABLE:
         return None
 
 
-def read_deployed_options(home: Home, application: str) -> Options | None:
+def read_deployed_options(catalog: Catalog, application: str) -> Options | None:
     """Return the options of the deployed compilation; None if there is none that this version can read."""
-    deployed = read_compilation_if_any(home, application)
+    deployed = read_compilation_if_any(catalog, application)
     return None if deployed is None else options_of(deployed)

@@ -9,12 +9,12 @@ from pydantic import ValidationError
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.fingerprint import difference
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, TrialRow
 from streams_orchestration.runtime.catalog.states import TrialState
 from streams_orchestration.runtime.errors.errors import NotDeployedError, OtherVersionError
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import application_row, open_catalog
+from streams_orchestration.runtime.units.reading import application_row
 from streams_orchestration.runtime.units.trial import read_trial
 
 
@@ -38,11 +38,11 @@ class LastRedeploy:
     """The longest pause of a unit; None unless the trial has passed and a unit paused."""
 
 
-def read_last_redeploy(home: Home, application: str) -> LastRedeploy | None:
+def read_last_redeploy(catalog: Catalog, application: str) -> LastRedeploy | None:
     """Return the last redeploy of an application; None if it was never redeployed, or is not deployed."""
     try:
-        with open_catalog(home, application).read() as connection:
-            row, trial = application_row(connection, home, application), read_trial(connection, application)
+        with catalog.read() as connection:
+            row, trial = application_row(connection, catalog.home, application), read_trial(connection, application)
     except NotDeployedError:
         return None
     if trial is None:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, func, select
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.clocks import clock
@@ -32,8 +33,7 @@ from streams_orchestration.runtime.observing.metrics import (
 )
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.queries.watermark_alignment import stored_clocks
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import application_row, open_catalog
+from streams_orchestration.runtime.units.reading import application_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,13 @@ class _Measured(CatalogRow):
     state: PeState
 
 
-def read_metrics(home: Home, application: str, now: float | None = None) -> ApplicationMetrics:
+def read_metrics(catalog: Catalog, application: str, now: float | None = None) -> ApplicationMetrics:
     """Read all metrics of an application in one transaction.
 
     `event_time` stays empty until an operator has reported a watermark.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         application: name of the application.
         now: unix seconds; None for the current time.
 
@@ -61,8 +61,8 @@ def read_metrics(home: Home, application: str, now: float | None = None) -> Appl
         NotDeployedError: the application is not deployed.
     """
     now = clock.now() if now is None else now
-    with open_catalog(home, application).read() as connection:
-        row = application_row(connection, home, application)
+    with catalog.read() as connection:
+        row = application_row(connection, catalog.home, application)
         recorded = _recorded(connection, application, now)
         reported = {name: said for each in recorded for name, said in each.event_time()}
         readers = _readers(connection, application, recorded, now)

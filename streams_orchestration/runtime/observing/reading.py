@@ -13,15 +13,15 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.observing.links import read_exports, read_imports
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.sinks.sinks import SinkStatus, read_sinks
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import application_row, open_catalog, units_status
+from streams_orchestration.runtime.units.reading import application_row, units_status
 from streams_orchestration.runtime.units.unit_status import Cut
 
 
-def read_cuts(home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
+def read_cuts(catalog: Catalog, application: str) -> dict[str, tuple[Cut, ...]]:
     """Return the complete epochs that the catalog keeps for every unit, the oldest first.
 
     Units without any are left out. A PE outside of regions has at most the one with which it began in a new plan.
@@ -30,8 +30,8 @@ def read_cuts(home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
         NotDeployedError: the application is not deployed.
     """
     e = tables.epoch
-    with open_catalog(home, application).read() as connection:
-        application_row(connection, home, application)
+    with catalog.read() as connection:
+        application_row(connection, catalog.home, application)
         cuts: dict[str, list[Cut]] = {}
         for row in connection.execute(select(e).where(e.c.application == application).order_by(e.c.epoch)):
             cuts.setdefault(row.unit, []).append(Cut(row.epoch, row.completed_at, row.seconds or 0.0))
@@ -61,16 +61,15 @@ def _bounded(sinks: tuple[SinkStatus, ...], compilation: bytes) -> tuple[SinkSta
     return tuple(replace(each, complete_within=bounds.get(each.operator)) for each in sinks)
 
 
-def read_status(home: Home, application: str) -> ApplicationStatus:
-    """Open the catalog, and return the status of an application.
+def read_status_if_deployed(catalog: Catalog, application: str) -> ApplicationStatus | None:
+    """Return the status of an application; None if it is not deployed. The catalog may not exist yet."""
+    try:
+        return read_status(catalog, application) if catalog.exists else None
+    except NotDeployedError:
+        return None
 
-    Raises:
-        NotDeployedError: the application is not deployed.
-    """
-    return status_in(open_catalog(home, application), application)
 
-
-def status_in(catalog: Catalog, application: str) -> ApplicationStatus:
+def read_status(catalog: Catalog, application: str) -> ApplicationStatus:
     """Return the status of an application, read in one transaction.
 
     Raises:

@@ -20,13 +20,13 @@ from streams_orchestration.model.secrets import HIDDEN, masked, names_secret
 from streams_orchestration.operators.formats.texts import plain, shown
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import SegmentRow
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.settings.settings import SAMPLES, Settings
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.transport.segments import decode
-from streams_orchestration.runtime.units.reading import application_row, open_catalog
+from streams_orchestration.runtime.units.reading import application_row
 
 LONGEST_TEXT = 200
 """The most characters of a value that are shown."""
@@ -71,13 +71,13 @@ class Sample:
     """Unix seconds of the commit of the sampled batch."""
 
 
-def read_sample(home: Home, application: str, compilation: Compilation, stream: str) -> Sample:
+def read_sample(catalog: Catalog, application: str, compilation: Compilation, stream: str) -> Sample:
     """Read a sample of a stream, if its application was deployed with samples.
 
     The sample has at most as many tuples as that setting says, and fewer if they have more than `MAX_TEXT_BYTES`.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         application: name of the application.
         compilation: the deployed compilation.
         stream: physical or logical name of the stream. For a logical name, the replica that wrote last is sampled.
@@ -87,8 +87,8 @@ def read_sample(home: Home, application: str, compilation: Compilation, stream: 
         NoSampleError: samples are off, there is no such stream, or it is not between PEs.
         NothingPassesError: the stream holds no tuples right now, or they were removed while they were read.
     """
-    with open_catalog(home, application).read() as connection:
-        settings = Settings(**application_row(connection, home, application).settings)
+    with catalog.read() as connection:
+        settings = Settings(**application_row(connection, catalog.home, application).settings)
         if not settings.samples:
             message = (
                 f"samples are off for {application}. Stop it and deploy it with {SAMPLES}=20: everyone who can see its "
@@ -99,7 +99,7 @@ def read_sample(home: Home, application: str, compilation: Compilation, stream: 
     if not segments:
         message = f"no tuple of {stream} is in transit: none was written yet, or all have been read. Try again"
         raise NothingPassesError(message)
-    return _sample(home.store, stream, segments, settings.samples, Mask(tuple(settings.sample_mask.split())))
+    return _sample(catalog.store, stream, segments, settings.samples, Mask(tuple(settings.sample_mask.split())))
 
 
 def _written(compilation: Compilation, stream: str) -> list[str]:

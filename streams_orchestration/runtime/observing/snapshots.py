@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.machines.register import MachineStatus, read_machines
@@ -12,7 +13,6 @@ from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
 from streams_orchestration.runtime.units.reading import list_applications
 
@@ -47,34 +47,34 @@ class Snapshot:
     """Size in bytes of the file system of the state directory."""
 
 
-def read_snapshot(home: Home, application: str | None = None) -> Snapshot:
+def read_snapshot(catalog: Catalog, application: str | None = None) -> Snapshot:
     """Read the status and metrics of applications, the machines, and the disk.
 
     An application that is dropped meanwhile is left out, unless it is the only one to read.
 
     Args:
-        home: the state directory.
+        catalog: the catalog, which may not exist.
         application: the only application to read; None for all.
 
     Raises:
         NotDeployedError: `application` is not deployed.
     """
-    applications = tuple(_all(home)) if application is None else (_observed(home, application),)
-    disk = shutil.disk_usage(home.existing)
-    return Snapshot(clock.now(), applications, read_machines(home), disk.free, disk.total)
+    applications = tuple(_all(catalog)) if application is None else (_observed(catalog, application),)
+    disk = shutil.disk_usage(catalog.home.existing)
+    return Snapshot(clock.now(), applications, read_machines(catalog), disk.free, disk.total)
 
 
-def _all(home: Home) -> list[ObservedApplication]:
+def _all(catalog: Catalog) -> list[ObservedApplication]:
     observed: list[ObservedApplication] = []
-    for name in list_applications(home):
+    for name in list_applications(catalog):
         try:
-            observed.append(_observed(home, name))
+            observed.append(_observed(catalog, name))
         except NotDeployedError:  # the application was dropped after its name had been read
             continue
     return observed
 
 
-def _observed(home: Home, application: str) -> ObservedApplication:
-    status = read_status(home, application)
+def _observed(catalog: Catalog, application: str) -> ObservedApplication:
+    status = read_status(catalog, application)
     now = clock.now()
-    return ObservedApplication(status, read_metrics(home, application, now), find_failures(status, now))
+    return ObservedApplication(status, read_metrics(catalog, application, now), find_failures(status, now))

@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import state_in_effect
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.observing.reading import status_in
+from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.cut_files import check_cuts
@@ -41,10 +41,10 @@ def advance_and_read_status(catalog: Catalog, application: str) -> ApplicationSt
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
     """
     advance_units(catalog, application)
-    status = status_in(catalog, application)
+    status = read_status(catalog, application)
     lost = [unit.name for unit in status.units if unit.waits and unit.lost is not None]
     if lost and status.state in ("RUNNING", "WAITING") and len(check_cuts(catalog, application, lost)) < len(lost):
-        return status_in(catalog, application)
+        return read_status(catalog, application)
     return status
 
 

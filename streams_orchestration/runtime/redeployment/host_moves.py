@@ -23,7 +23,6 @@ from streams_orchestration.runtime.machines.register import registered, set_mach
 from streams_orchestration.runtime.programs.deployed_pes import deployed_pes
 from streams_orchestration.runtime.redeployment.draining import HeldUnits, drain, units_on_hold
 from streams_orchestration.runtime.redeployment.trial_supervision import settle_former_trial
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.controller import begin_again
 from streams_orchestration.runtime.units.status import HostStatus
@@ -39,13 +38,13 @@ class Moved:
     """Name of its new machine."""
 
 
-def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
+def drain_machine(catalog: Catalog, name: str, *, within: float) -> tuple[Moved, ...]:
     """Set a machine to DRAINING, and move its hosts to other machines, one application after the other.
 
     Applications that were moved before an error stay moved.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         name: name of the machine.
         within: seconds in which each application must reach a cut.
 
@@ -64,8 +63,7 @@ def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
             the application was removed.
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
     """
-    set_machine_state(home, name, "DRAINING")
-    catalog = Catalog(home)
+    set_machine_state(catalog, name, "DRAINING")
     h = tables.host
     with catalog.read() as connection:
         hosts = HostRow.all(connection, select(h).where(h.c.machine == name))
@@ -73,7 +71,7 @@ def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
     applications = sorted({host.application for host in hosts if HostStatus.of(host, now).alive})
     moved: list[Moved] = []
     for application in applications:
-        with lock_start(home, application, "streams machines drain"):
+        with lock_start(catalog.home, application, "streams machines drain"):
             settle_former_trial(catalog, application)
             moved += _move(catalog, application, name, within)
     return tuple(moved)

@@ -23,7 +23,6 @@ from streams_orchestration.runtime.redeployment.redeploying import accept_redepl
 from streams_orchestration.runtime.redeployment.trial_supervision import settle_former_trial
 from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint
 from streams_orchestration.runtime.savepoints.restoring import RestoredApplication, restore
-from streams_orchestration.runtime.storage.home import Home
 
 BroughtUp: TypeAlias = RestoredApplication | Redeployment | None
 """The outcome of bringing an application up.
@@ -34,14 +33,14 @@ to be replaced; or None after any other request.
 
 
 def bring_up(
-    home: Home, lock: StartLock, wanted: Deployable, request: Request, *, asked_at: float | None = None
+    catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request, *, asked_at: float | None = None
 ) -> BroughtUp:
     """Make an application the one that is to run under its name, and start its missing hosts.
 
     If its plan replaces another one, its hosts are started by the trial, and this waits until the trial is decided.
 
     Args:
-        home: the state directory.
+        catalog: the catalog, which may not exist yet.
         lock: the start lock of the application, so that no other process changes the deployment meanwhile.
         wanted: the application.
         request: how it begins, and the changes of the deployed plan and state that are allowed.
@@ -53,13 +52,13 @@ def bring_up(
         StreamsRuntimeError, ApplicationError, ValidationError, ValueError, OSError: the plan cannot be written, for a
             cause that `write_and_try_out` lists.
     """
-    brought = write_and_try_out(home, lock, wanted, request)
+    brought = write_and_try_out(catalog, lock, wanted, request)
     if not (isinstance(brought, Redeployment) and brought.replaces_plan):  # the trial has started the hosts
-        launch_hosts(Catalog(home), wanted.name, asked_at=asked_at)
+        launch_hosts(catalog, wanted.name, asked_at=asked_at)
     return brought
 
 
-def write_and_try_out(home: Home, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
+def write_and_try_out(catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
     """Write an application into the catalog as the one to run under its name; try its plan out if it replaces another.
 
     The trial starts hosts of the new plan, since it is decided under the start lock. A redeploy may also start missing
@@ -68,7 +67,7 @@ def write_and_try_out(home: Home, lock: StartLock, wanted: Deployable, request: 
     starts over. A repeated start from a savepoint is refused, unless it is `fresh`.
 
     Args:
-        home: the state directory.
+        catalog: the catalog, which may not exist yet.
         lock: the start lock of the application.
         wanted: the application.
         request: how it begins, and the changes of the deployed plan and state that are allowed.
@@ -88,7 +87,7 @@ def write_and_try_out(home: Home, lock: StartLock, wanted: Deployable, request: 
         OSError: the state is to be dropped, and a published result cannot be removed; the application is stopped.
         StateDirectoryError, CatalogError: the home cannot be used.
     """
-    opened = open_application(home, lock, wanted, request.run)
+    opened = open_application(catalog, lock, wanted, request.run)
     match request:
         case StartOver():
             write_first_plan(opened, fresh=True)
@@ -97,7 +96,7 @@ def write_and_try_out(home: Home, lock: StartLock, wanted: Deployable, request: 
         case ContinueFromState():
             continue_from_state(opened)
         case FromSavepoint(savepoint, drop_state, fresh):
-            place = find_savepoint(home, savepoint, opened.name)
+            place = find_savepoint(catalog.home, savepoint, opened.name)
             return restore(opened, place, drop_state=drop_state, fresh=fresh)
         case Redeploy() | Revert():
             settle_former_trial(opened.catalog, opened.name)

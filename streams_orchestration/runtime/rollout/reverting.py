@@ -22,8 +22,7 @@ from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
 from streams_orchestration.runtime.errors.errors import OtherVersionError, StreamsRuntimeError
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import application_row, open_catalog
+from streams_orchestration.runtime.units.reading import application_row
 from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert_open
 
 BY_HAND = "it was reverted by hand"
@@ -102,15 +101,12 @@ def _require_previous_plan(catalog: Catalog, application: str) -> bytes:
     return trial.earlier
 
 
-def read_reverted_plan(home: Home, application: str) -> RevertedPlan | None:
+def read_reverted_plan(catalog: Catalog, application: str) -> RevertedPlan | None:
     """Return the plan that the last trial or manual revert has undone, with the cause.
 
     None if there is none, or the catalog does not know the application.
-
-    Raises:
-        NotDeployedError: there is no catalog.
     """
-    with open_catalog(home, application).read() as connection:
+    with catalog.read() as connection:
         trial = read_trial(connection, application)
     if trial is None:
         return None

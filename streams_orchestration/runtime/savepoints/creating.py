@@ -46,11 +46,10 @@ from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.sinks.directories import unmarked_directories
 from streams_orchestration.runtime.sinks.outputs import newest_name
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.state_files import content_of
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.holding import HeldUnits, describe_held_work
-from streams_orchestration.runtime.units.reading import application_row, open_catalog, read_units
+from streams_orchestration.runtime.units.reading import application_row, read_units
 
 CUT_TIMEOUT_SECONDS = 120.0
 """Default seconds in which the application must reach a cut."""
@@ -81,7 +80,7 @@ class _Taken:
 
 
 def create_savepoint(
-    home: Home,
+    catalog: Catalog,
     lock: StartLock,
     name: str | None = None,
     *,
@@ -94,7 +93,7 @@ def create_savepoint(
     processes have left are removed.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         lock: the start lock of the application.
         name: name of the savepoint; None for the current time in UTC.
         within: seconds in which the application must reach a cut.
@@ -111,8 +110,7 @@ def create_savepoint(
         HostLaunchError, JavaError, SettingError: hosts that are needed to reach a cut cannot be started.
         StreamsRuntimeError, InvariantError: the plan was replaced meanwhile, or a rule of the protocol is broken.
     """
-    application = lock.application
-    catalog = open_catalog(home, application)
+    application, home = lock.application, catalog.home
     with catalog.read() as connection:
         import_from(application_row(connection, home, application).base)  # operators may be in modules beside the spec
     settle_former_trial(catalog, application)

@@ -18,9 +18,9 @@ from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import ConnectionRow, StateRow, StoredPosition, UnitEventRow, UnitRow
 from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.storage.home import Home, data_of
+from streams_orchestration.runtime.storage.home import data_of
 from streams_orchestration.runtime.storage.store import Store, StoreError
-from streams_orchestration.runtime.units.reading import open_catalog, read_units
+from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
 
 MOST_FILES = 4096
@@ -185,7 +185,7 @@ def check_cuts(
     return known if units is None else {unit: message for unit, message in known.items() if unit in units}
 
 
-def check_cut_files(home: Home, application: str) -> dict[str, str]:
+def check_cut_files(catalog: Catalog, application: str) -> dict[str, str]:
     """Check all files that the last cuts need, record the changes, and return why units could not be reset, by unit.
 
     This does not need live hosts. Nothing is checked, and the result is empty, unless the application is RUNNING or
@@ -194,7 +194,6 @@ def check_cut_files(home: Home, application: str) -> dict[str, str]:
     Raises:
         NotDeployedError: the catalog does not know the application.
     """
-    catalog = open_catalog(home, application)
     if read_units(catalog, application).state not in ("RUNNING", "WAITING"):
         return {}
     with catalog.read() as connection:

@@ -42,9 +42,8 @@ _PES = select(_p).where(_p.c.application == bindparam("of")).order_by(_p.c.id)
 _MACHINES = select(tables.machine)
 
 
-def list_applications(home: Home) -> tuple[str, ...]:
+def list_applications(catalog: Catalog) -> tuple[str, ...]:
     """Return the names of all applications that the catalog knows, sorted; none without a catalog."""
-    catalog = Catalog(home)
     if not catalog.exists:
         return ()
     with catalog.read() as connection:
@@ -77,7 +76,9 @@ def application_row(connection: Connection, home: Home, application: str) -> App
 
 
 def require_deployed(catalog: Catalog, application: str) -> None:
-    """Raise NotDeployedError if the catalog does not know the application."""
+    """Raise NotDeployedError if there is no catalog, or it does not know the application."""
+    if not catalog.exists:
+        raise NotDeployedError(application, (), catalog.home.root)
     with catalog.read() as connection:
         application_row(connection, catalog.home, application)
 

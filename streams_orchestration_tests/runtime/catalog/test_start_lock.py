@@ -11,6 +11,7 @@ import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import start_lock
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.deployment.requests import ContinueFromState, StartOver
 from streams_orchestration.runtime.errors.errors import BeingStartedError, StateDirectoryError
@@ -76,8 +77,8 @@ def test_a_lock_of_another_application_is_refused_before_anything_is_changed(hom
     wanted = deployable(totals(write_rows(tmp_path / "rows.parquet", 3)))
     for request in (ContinueFromState(), StartOver()):
         with lock_start(home, "other", "deploy") as lock, pytest.raises(AssertionError, match="not other's"):
-            bring_up(home, lock, wanted, request)
-    assert list_applications(home) == ()
+            bring_up(Catalog(home), lock, wanted, request)
+    assert list_applications(Catalog(home)) == ()
 
 
 def test_a_lock_that_cannot_be_written_is_an_error(home: Home):
@@ -126,6 +127,6 @@ def test_nothing_is_deployed_while_another_process_starts_the_application(
     monkeypatch.setattr(start_lock, "LOCK_TIMEOUT_SECONDS", 0.0)
     with Starting(home, name), pytest.raises(BeingStartedError):
         deploy(home, deployable(compilation), fresh=True)
-    assert list_applications(home) == ()
+    assert list_applications(Catalog(home)) == ()
     deploy(home, deployable(compilation), fresh=True)
-    assert list_applications(home) == (name,)
+    assert list_applications(Catalog(home)) == (name,)

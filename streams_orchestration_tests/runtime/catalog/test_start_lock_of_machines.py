@@ -10,6 +10,7 @@ import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import start_lock
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.deployment import deployment
 from streams_orchestration.runtime.deployment.opening import open_application
@@ -94,8 +95,8 @@ def test_the_second_of_two_deployments_changes_nothing(
     with lock_start(first, name, "streams run") as lock:
         with pytest.raises(BeingStartedError, match=r"`streams run` .* on first.*Nothing was changed"):
             deploy(second, deployable(compilation))
-        deployment.write_first_plan(open_application(first, lock, deployable(compilation)))
-    assert list_applications(second) == (name,)
+        deployment.write_first_plan(open_application(Catalog(first), lock, deployable(compilation)))
+    assert list_applications(Catalog(second)) == (name,)
     deploy(second, deployable(compilation))
 
 

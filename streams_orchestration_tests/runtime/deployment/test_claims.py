@@ -232,7 +232,7 @@ def test_a_reference_that_is_not_resolved_keeps_a_host_from_starting_and_all_as_
         NotDeployableError, match=r"^app is not started: operator Out: headers: X-Key: the file /no/key"
     ):
         refers_to_secrets(home)
-    assert list_applications(home) == ()
+    assert list_applications(Catalog(home)) == ()
     with monkeypatch.context() as resolved_then:
         resolved_then.setattr(opening, "unresolved_references", lambda programs: None)
         refers_to_secrets(home)

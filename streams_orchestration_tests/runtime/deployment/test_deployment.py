@@ -32,7 +32,7 @@ from streams_orchestration.runtime.programs.stored_compilation import stored
 from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.redeployment.redeploying import PlanChange
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import list_applications
+from streams_orchestration.runtime.units.reading import list_applications, require_deployed
 from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import (
@@ -98,28 +98,28 @@ def life(home: Home) -> str:
 
 def test_a_deployed_application_can_be_read_back(home: Home, file: Path):
     compilation = totals(file)
-    assert list_applications(home) == ()
+    assert list_applications(Catalog(home)) == ()
     deploy(home, deployable(compilation))
-    assert list_applications(home) == ("app",)
-    assert read_status(home, "app").fingerprint == fingerprint(read_compilation(home, "app"))
-    assert [pe.state for pe in read_status(home, "app").pes] == ["WANTED"] * len(compilation.fusion.pes)
+    assert list_applications(Catalog(home)) == ("app",)
+    assert read_status(Catalog(home), "app").fingerprint == fingerprint(read_compilation(Catalog(home), "app"))
+    assert [pe.state for pe in read_status(Catalog(home), "app").pes] == ["WANTED"] * len(compilation.fusion.pes)
 
 
 def test_an_application_that_is_not_deployed_is_named_with_those_that_are(home: Home, file: Path):
     with pytest.raises(NotDeployedError, match=r"other: no such application .*Nothing is deployed there"):
-        read_status(home, "other")
+        require_deployed(Catalog(home), "other")
     deploy(home, deployable(totals(file)))
     with pytest.raises(NotDeployedError, match=r"other: no such application .*Deployed there: app; the nearest is app"):
-        read_status(home, "other")
+        read_status(Catalog(home), "other")
 
 
 def test_deploying_again_goes_on_where_it_stood(home: Home, file: Path):
     local = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
     local.step(local.programs[0])
     cancel_application(Catalog(home), "app", 0.0)
-    assert read_status(home, "app").state == "STOPPED"
+    assert read_status(Catalog(home), "app").state == "STOPPED"
     again = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
-    (pe,) = read_status(home, "app").pes
+    (pe,) = read_status(Catalog(home), "app").pes
     assert (pe.batch, pe.state, pe.generation) == (0, "WANTED", 2)
     again.run()
     assert published(again.published("Out")) == expected_totals(rows(COUNT))
@@ -137,7 +137,7 @@ def test_an_application_that_is_stopped_during_a_reset_continues_from_the_cut(
         with local.catalog.write() as connection:
             connection.execute(update(tables.pe).values(state="FAILED", error="boom"))
         advance_units(local.catalog, "app")
-    (unit,) = read_status(home, "app").units
+    (unit,) = read_status(Catalog(home), "app").units
     assert (unit.state, unit.open_epoch > unit.current_epoch) == ("UNHEALTHY" if fails_again else "RESETTING", True)
     cancel_application(Catalog(home), "app", 0.0)
     again = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
@@ -148,9 +148,9 @@ def test_an_application_that_is_stopped_during_a_reset_continues_from_the_cut(
 def test_deploying_what_runs_changes_nothing(home: Home, file: Path):
     local = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
     local.step(local.programs[0])
-    before = read_status(home, "app")
+    before = read_status(Catalog(home), "app")
     deploy(home, deployable(totals(file, fusion="manual", pes=1)))
-    assert read_status(home, "app") == before
+    assert read_status(Catalog(home), "app") == before
 
 
 def test_a_fresh_start_drops_state_and_results(home: Home, file: Path):
@@ -170,7 +170,7 @@ def test_a_changed_application_is_refused_with_the_difference(home: Home, file: 
     deploy(home, deployable(spec(file)))
     with pytest.raises(ApplicationChangedError, match=r"the parameters of operator Kept changed\).*--fresh"):
         deploy(home, deployable(spec(file, ("n > 3", "n > 4"))))
-    assert read_status(home, "app").fingerprint == fingerprint(spec(file))
+    assert read_status(Catalog(home), "app").fingerprint == fingerprint(spec(file))
     deploy(home, deployable(spec(file, ("n > 3", "n > 4"))), fresh=True)
 
 
@@ -202,7 +202,11 @@ def test_comments_and_places_in_the_file_do_not_matter(file: Path):
 def test_a_uid_that_is_given_afterwards_is_kept_with_what_is_deployed(home: Home, file: Path):
     deploy(home, deployable(spec(file)))
     deploy(home, deployable(spec(file, ("name: Kept", "name: Kept\n    uid: kept"))))
-    assert [each.identity for each in read_compilation(home, "app").logical.operators] == ["Rows", "kept", "Out"]
+    assert [each.identity for each in read_compilation(Catalog(home), "app").logical.operators] == [
+        "Rows",
+        "kept",
+        "Out",
+    ]
 
 
 CHANGES: dict[str, tuple[tuple[str, str], str]] = {
@@ -262,10 +266,10 @@ def test_columns_of_a_query_are_kept_until_spark_analyses_it_again(
 
     monkeypatch.setattr(analysis, "analyse_queries", analyse)
     deploy(home, deployable(spec(file, QUERY)))
-    assert known(read_compilation(home, "app")) == ["k1"]
+    assert known(read_compilation(Catalog(home), "app")) == ["k1"]
     cancel_application(Catalog(home), "app", 0.0)
     deploy(home, deployable(spec(file, QUERY)))
-    assert known(read_compilation(home, "app")) == ["k1"]
+    assert known(read_compilation(Catalog(home), "app")) == ["k1"]
 
     brought: list[Compilation] = []
     monkeypatch.setattr(redeploying, "drain_changed", lambda *_: None)
@@ -281,4 +285,4 @@ def read_back(compilation: PlannedCompilation) -> Compilation:
 
 def test_an_application_without_queries_is_stored_as_before(home: Home, file: Path):
     deploy(home, deployable(spec(file)))
-    assert read_compilation(home, "app").query_columns == ()
+    assert read_compilation(Catalog(home), "app").query_columns == ()

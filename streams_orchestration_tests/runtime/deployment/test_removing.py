@@ -64,7 +64,7 @@ def stopped(directory: Path, **options: Any) -> LocalApplication:
 
 def remove(home: Home, name: str = "app", **options: Any) -> None:
     with lock_start(home.prepare(), name, "streams remove") as lock:
-        remove_application(home, lock, name, **options)
+        remove_application(Catalog(home), lock, name, **options)
 
 
 def rows_of(catalog: Catalog, name: str) -> list[str]:
@@ -72,7 +72,7 @@ def rows_of(catalog: Catalog, name: str) -> list[str]:
     named = [table for table in tables.metadata.sorted_tables if "application" in table.c]
     with catalog.read() as connection:
         left = [t.name for t in named if connection.execute(select(t).where(t.c.application == name)).first()]
-    return [*left, *(each for each in list_applications(catalog.home) if each == name)]
+    return [*left, *(each for each in list_applications(catalog) if each == name)]
 
 
 def files_in(directory: Path) -> list[str]:
@@ -86,7 +86,7 @@ def test_a_removed_application_leaves_its_results_and_nothing_else(tmp_path: Pat
     visible = [path.name for path in (tmp_path / "target").glob("part-*")]
     assert visible
     assert any((tmp_path / "target" / "_pending").iterdir())
-    removal = preview_removal(local.home, "app")
+    removal = preview_removal(local.catalog, "app")
     assert "batch_commit" in rows_of(local.catalog, "app")
     remove(local.home)
     assert rows_of(local.catalog, "app") == []
@@ -99,7 +99,7 @@ def test_a_removed_application_leaves_its_results_and_nothing_else(tmp_path: Pat
     assert places[str(tmp_path / "target" / "_pending")] == "waiting outputs"
     assert not any(part.content == "published results" for part in removal.files)
     with pytest.raises(NotDeployedError, match=r"app: no such application .*Nothing is deployed there"):
-        read_status(local.home, "app")
+        read_status(local.catalog, "app")
 
 
 def test_a_removed_application_begins_again_from_zero_once_its_results_are_gone(tmp_path: Path):
@@ -119,7 +119,7 @@ def test_results_go_with_it_if_that_is_asked_for(tmp_path: Path):
     local = stopped(tmp_path)
     other = tmp_path / "target" / "of-a-user.parquet"
     other.touch()
-    shown = {part.place for part in preview_removal(local.home, "app", results=True).files}
+    shown = {part.place for part in preview_removal(local.catalog, "app", results=True).files}
     assert {str(tmp_path / "target"), str(local.home.results("app"))} <= shown
     remove(local.home, results=True)
     assert files_in(tmp_path / "target") == [other.name]
@@ -132,7 +132,7 @@ def test_an_application_that_is_to_run_is_refused(running: Running):
         remove(running.home)
     running.kill_host()
     with pytest.raises(NotRemovedError, match=r"it is RUNNING, so its hosts would be .*streams cancel app"):
-        preview_removal(running.home, "app")
+        preview_removal(running.catalog, "app")
     cancel_application(running.catalog, "app", 0.0)
     remove(running.home)
     assert rows_of(running.catalog, "app") == []
@@ -177,7 +177,7 @@ def test_an_interrupted_removal_is_completed_by_the_next_one(tmp_path: Path, mon
         try:
             remove(local.home, results=True)
         except Interruption:
-            known.append("app" in list_applications(local.home))
+            known.append("app" in list_applications(local.catalog))
             with suppress(NotDeployedError):  # only the last flush was left
                 remove(local.home, results=True)
         assert rows_of(local.catalog, "app") == []
@@ -209,7 +209,7 @@ def test_a_partly_removed_application_does_not_continue(tmp_path: Path, monkeypa
         with pytest.raises(NotDeployableError, match=r"app is partly removed.*`streams remove app`.*--fresh"):
             write_and_try_out(local.home, again, request)
     write_and_try_out(local.home, wanted, StartOver())
-    assert read_status(local.home, "app").state == "RUNNING"
+    assert read_status(local.catalog, "app").state == "RUNNING"
 
 
 def test_a_partly_removed_application_does_not_count_as_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -221,7 +221,7 @@ def test_a_partly_removed_application_does_not_count_as_complete(tmp_path: Path,
     with monkeypatch.context() as patch, pytest.raises(Interruption):
         patch.setattr(removing, "delete_rows", interrupted)
         remove(local.home, results=True)
-    assert read_status(local.home, "app").state == "STOPPED", "a run would show results that are gone"
+    assert read_status(local.catalog, "app").state == "STOPPED", "a run would show results that are gone"
     with pytest.raises(NotDeployableError, match="app is partly removed"):
         write_and_try_out(local.home, deployable(local.compilation), ContinueFromState())
     remove(local.home, results=True)
@@ -247,7 +247,7 @@ def test_only_what_has_the_name_of_an_application_is_removed(tmp_path: Path, nam
     local = stopped(tmp_path)
     local.home.logs(".standby").mkdir()
     with pytest.raises(NotDeployedError, match=r"Deployed there: app"):
-        preview_removal(local.home, name, results=True)
+        preview_removal(local.catalog, name, results=True)
 
 
 def test_files_of_another_catalog_are_left(tmp_path: Path):
@@ -256,7 +256,7 @@ def test_files_of_another_catalog_are_left(tmp_path: Path):
         removing.delete_rows(connection, "app")
     local.home.place.write_text("postgresql://elsewhere/catalog\n")
     with pytest.raises(CatalogPlaceError, match=r"is in postgresql://elsewhere/catalog"):
-        preview_removal(local.home, "app")
+        preview_removal(local.catalog, "app")
 
 
 def test_an_importer_goes_on_without_the_removed_exporter(tmp_path: Path):
@@ -265,7 +265,7 @@ def test_an_importer_goes_on_without_the_removed_exporter(tmp_path: Path):
     run_until_idle(writer, reader)
     cancel_application(writer.catalog, "exporter", 0.0)
     remove(writer.home, "exporter")
-    assert [each.connections for each in read_status(reader.home, "importer").imports] == [()]
+    assert [each.connections for each in read_status(reader.catalog, "importer").imports] == [()]
     run_until_idle(reader)
     run_until_idle(exporter(tmp_path, 40, streamId="s"), reader)
     assert published(reader.published("Kept")) == sorted(doubled(40) * 2)
@@ -288,7 +288,7 @@ def test_files_in_an_object_store_are_removed(tmp_path: Path, s3: S3, monkeypatc
     directory = store_in(s3, monkeypatch)
     local = stopped(tmp_path)
     assert s3.names(f"{directory}/data/app")
-    places = [part.place for part in preview_removal(local.home, "app").files]
+    places = [part.place for part in preview_removal(local.catalog, "app").files]
     assert any(place.startswith("s3://") for place in places)
     with local.catalog.write() as connection:
         removing.delete_rows(connection, "app")

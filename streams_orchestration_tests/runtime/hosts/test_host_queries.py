@@ -55,7 +55,7 @@ def test_a_query_that_fails_for_what_the_last_cut_needs_fails_for_good(host: Hos
         query.failed = Failure("a segment is gone")
     monkeypatch.setattr(queries, "check_cuts", lambda *_: {"region-0": "it is lost"})
     host.reconcile()
-    for pe in read_status(host.home, "app").pes:
+    for pe in read_status(Catalog(host.home), "app").pes:
         assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, "a segment is gone")
 
 
@@ -64,7 +64,7 @@ def test_a_failure_of_a_sink_stays_although_the_query_of_its_pe_runs(host: Host)
     lost = OutputError("Out", "an output is gone", lost=True)
     record_failure(host.catalog, "app", "Out", lost)
     host.reconcile()
-    (pe,) = (pe for pe in read_status(host.home, "app").pes if "Out" in pe.operators)
+    (pe,) = (pe for pe in read_status(Catalog(host.home), "app").pes if "Out" in pe.operators)
     assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, str(lost))
 
 
@@ -161,7 +161,7 @@ def test_a_host_that_is_done_stays_while_units_are_held_for_another_plan(host: H
     with host.catalog.write() as connection:
         connection.execute(update(tables.pe).values(final=True, state="COMPLETED"))
     set_unit(host, state="COMPLETED")
-    units = [unit.name for unit in read_status(host.home, "app").units]
+    units = [unit.name for unit in read_status(Catalog(host.home), "app").units]
     hold_units(HeldUnits(host.catalog, "app", (), units))
     host.reconcile()
     assert not host.complete_finished()

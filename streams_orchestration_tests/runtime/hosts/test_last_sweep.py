@@ -112,7 +112,7 @@ def test_an_application_is_not_marked_as_complete_if_units_are_held_during_its_l
     monkeypatch.setattr(stepping, "complete", lambda catalog, name: complete(catalog, name, held))
     with pytest.raises(StepError):
         local.run()
-    assert read_status(local.home, local.name).state == "RUNNING"
+    assert read_status(local.catalog, local.name).state == "RUNNING"
     release_units(local.catalog, local.name)
     assert complete(local.catalog, local.name, lambda: True)
 
@@ -144,7 +144,7 @@ def test_units_are_not_marked_as_completed_if_another_plan_was_deployed_during_t
     monkeypatch.setattr(stepping, "complete", lambda catalog, name: complete(catalog, name, switched))
     with pytest.raises(StepError):
         local.run()
-    assert {unit.state for unit in read_status(local.home, local.name).units}.isdisjoint({"COMPLETED"})
+    assert {unit.state for unit in read_status(local.catalog, local.name).units}.isdisjoint({"COMPLETED"})
     assert complete(local.catalog, local.name, lambda: True)
 
 

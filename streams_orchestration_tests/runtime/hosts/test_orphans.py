@@ -137,11 +137,11 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
         connection.execute(update(tables.pe).values(state="RUNNING", running=1))
     first, second = launcher.pid(0), launcher.pid(1)
     killed(first)
-    status = read_status(home, "app")
+    status = read_status(Catalog(home), "app")
     (failure,) = find_failures(status, status.hosts[0].launched_at + 1)
     assert f"host 0 (pid {first}) is gone" in failure.cause.reason
     reset_unit(home, "app", failure.unit, generation=failure.generation)
-    after = read_status(home, "app")
+    after = read_status(Catalog(home), "app")
     assert [host.pid for host in after.hosts] == [launcher.pid(0), second]
     assert launcher.pid(0) != first
     assert [pe.state for pe in after.pes] == ["STARTING", "RUNNING"]
@@ -149,7 +149,7 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time()))
     advance_units(Catalog(home), "app")
-    came_back = read_status(home, "app").units
+    came_back = read_status(Catalog(home), "app").units
     assert sorted((unit.state, unit.generation) for unit in came_back) == [("PROCESSING", 1), ("RESETTING", 2)]
 
 
@@ -190,10 +190,10 @@ def test_a_host_that_a_new_plan_has_entered_and_nobody_has_started_is_seen_by_wh
         new = {"state": "STOPPED", "pid": None, "process_started": None, "launched_at": entered}
         connection.execute(update(tables.host).values(**new))
     assert next(watch_applications(home, 0.0))["app"].suspected == ("region-0",)
-    (failure,) = find_failures(read_status(home, "app"), time.time())
+    (failure,) = find_failures(read_status(Catalog(home), "app"), time.time())
     assert "was not started" in failure.cause.reason
     advance_units(Catalog(home), "app")
-    assert read_status(home, "app").units[0].state != "UNHEALTHY", "what runs goes on"
+    assert read_status(Catalog(home), "app").units[0].state != "UNHEALTHY", "what runs goes on"
 
 
 def test_the_jvm_of_a_dead_host_is_stopped_when_another_host_is_started(home: Home, launcher: FakeLauncher):
@@ -242,7 +242,7 @@ def test_a_host_that_is_up_reports_its_process_and_has_not_failed(home: Home, la
     presence = Presence(Catalog(home), "app", 0, start.incarnation)
     presence.join()
     presence.report_up()
-    (host,) = read_status(home, "app").hosts
+    (host,) = read_status(Catalog(home), "app").hosts
     assert (host.state, host.pid, host.alive, host.error) == ("RUNNING", os.getpid(), True, None)
 
 
@@ -266,11 +266,11 @@ def test_a_host_that_could_not_use_a_file_says_so_until_it_is_started_again(
     presence = Presence(Catalog(home), "app", 0, launcher.started[0][0].incarnation)
     presence.join()
     presence.report_failure("it has ended", error)
-    (host,) = read_status(home, "app").hosts
+    (host,) = read_status(Catalog(home), "app").hosts
     assert (host.state, host.storage_error) == ("FAILED", reason)
     killed(launcher.families(home)[0][0].pid)
     launch_hosts(Catalog(home), "app")
-    (host,) = read_status(home, "app").hosts
+    (host,) = read_status(Catalog(home), "app").hosts
     assert (host.state, host.storage_error) == ("STARTING", None)
 
 
@@ -294,7 +294,7 @@ def test_a_paused_host_is_killed_by_the_reset_that_starts_another(home: Home, la
         connection.execute(update(tables.host).values(state="RUNNING", launched_at=1.0, heartbeat_at=1.0))
     reset_unit(home, "app", "region-0")
     assert not is_alive(paused.pid, paused.started)
-    assert read_status(home, "app").hosts[0].pid == launcher.pid(0) != paused.pid
+    assert read_status(Catalog(home), "app").hosts[0].pid == launcher.pid(0) != paused.pid
 
 
 def test_cancel_stops_all_even_a_host_that_does_not_listen(home: Home, launcher: FakeLauncher):

@@ -55,7 +55,7 @@ def test_an_agent_starts_the_hosts_that_are_wanted_on_its_machine(place: Place):
     place.agents["m"].turn()
     assert place.hosts.launched == [0]
     assert (place.host.pid, place.host.space) == (101, process_space())
-    assert read_machines(place.home)[0].hosts == (f"{place.name}/0",)
+    assert read_machines(place.catalog)[0].hosts == (f"{place.name}/0",)
 
 
 def test_a_host_that_cannot_be_started_for_a_reason_of_its_own_is_reported_and_the_agent_goes_on(
@@ -92,9 +92,9 @@ def test_a_reference_that_the_agent_cannot_resolve_is_the_error_of_its_host(
 
 def test_status_says_where_a_host_is(place: Place):
     control.launch_hosts(place.catalog, place.name)
-    assert read_status(place.home, place.name).hosts[0].process == "no process on m yet"
+    assert read_status(place.catalog, place.name).hosts[0].process == "no process on m yet"
     place.agents["m"].turn()
-    assert read_status(place.home, place.name).hosts[0].process == "pid 101 on m"
+    assert read_status(place.catalog, place.name).hosts[0].process == "pid 101 on m"
 
 
 def test_a_host_that_waits_for_an_agent_is_started_once(place: Place):
@@ -126,10 +126,10 @@ def test_a_process_that_an_agent_did_not_write_down_is_no_host(place: Place, mon
 
 
 def test_a_machine_that_is_drained_stays_so_when_its_agent_comes_back(place: Place):
-    set_machine_state(place.home, "m", "DRAINING")
+    set_machine_state(place.catalog, "m", "DRAINING")
     place.set(tables.machine, space=ELSEWHERE, lease_until=0.0)
     place.registered("m")
-    assert read_machines(place.home)[0].state == "DRAINING"
+    assert read_machines(place.catalog)[0].state == "DRAINING"
 
 
 def test_a_host_that_is_stopped_while_an_agent_starts_it_is_ended_again(place: Place, monkeypatch: pytest.MonkeyPatch):
@@ -213,7 +213,7 @@ def test_a_host_elsewhere_lives_as_long_as_it_is_heard(place: Place):
     now = place.host.launched_at
     for heard, alive in ((None, True), (now, True), (now - 1000.0, False)):
         place.set(tables.host, space=ELSEWHERE, state="RUNNING", heartbeat_at=heard)
-        assert read_status(place.home, place.name).hosts[0].alive is alive
+        assert read_status(place.catalog, place.name).hosts[0].alive is alive
 
 
 def test_a_silent_host_is_started_on_another_machine(place: Place):
@@ -335,8 +335,8 @@ def test_a_reset_takes_hosts_without_storage_off_a_machine_that_is_drained(
     now = clock.now()
     place.set(tables.host, space=ELSEWHERE, state="RUNNING", heartbeat_at=now, storage_failed_at=since)
     place.registered("n")
-    set_machine_state(place.home, "m", state)
-    for unit in read_status(place.home, place.name).units:
+    set_machine_state(place.catalog, "m", state)
+    for unit in read_status(place.catalog, place.name).units:
         reset_unit(place.home, place.name, unit.name)
     assert place.host.machine == machine
 
@@ -369,7 +369,7 @@ def test_a_machine_in_use_is_not_forgotten(place: Place, prepare: Any, message: 
     if place.host.machine:
         place.agents["m"].leave()
     with pytest.raises(MachineError, match=message):
-        forget_machine(place.home, "m")
+        forget_machine(place.catalog, "m")
 
 
 def test_a_machine_that_registers_before_it_is_forgotten_is_in_use(place: Place, monkeypatch: pytest.MonkeyPatch):
@@ -382,16 +382,16 @@ def test_a_machine_that_registers_before_it_is_forgotten_is_in_use(place: Place,
 
     monkeypatch.setattr(Catalog, "write", registered_meanwhile)
     with pytest.raises(MachineError, match="machine late is UP; end its agent first"):
-        forget_machine(place.home, "late")
+        forget_machine(place.catalog, "late")
 
 
 def test_a_machine_whose_agent_has_ended_is_forgotten(place: Place):
     place.agents["m"].leave()
-    assert read_machines(place.home)[0].state == "DOWN"
-    forget_machine(place.home, "m")
-    assert read_machines(place.home) == ()
+    assert read_machines(place.catalog)[0].state == "DOWN"
+    forget_machine(place.catalog, "m")
+    assert read_machines(place.catalog) == ()
 
 
 def test_a_machine_that_is_not_there(place: Place):
     with pytest.raises(MachineError, match="there is no machine x; the machines are m"):
-        set_machine_state(place.home, "x", "UP")
+        set_machine_state(place.catalog, "x", "UP")

@@ -57,12 +57,12 @@ def break_down(place: Place, resets: int, machine: str = "north", more: Mapping[
 
 
 def seen(place: Place) -> UnitFailure:
-    (failure,) = find_failures(read_status(place.home, place.name), clock.now())
+    (failure,) = find_failures(read_status(place.catalog, place.name), clock.now())
     return failure
 
 
 def events(place: Place) -> list[tuple[str, str | None]]:
-    (unit,) = read_status(place.home, place.name).units
+    (unit,) = read_status(place.catalog, place.name).units
     return [(event.kind, event.cause) for event in unit.events if event.kind.startswith("host")]
 
 

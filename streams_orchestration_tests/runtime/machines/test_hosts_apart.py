@@ -76,11 +76,11 @@ def lose(place: Place, machine: str) -> None:
 
 
 def misplaced(place: Place) -> list[str]:
-    return [reason for host in read_status(place.home, place.name).hosts for reason in host.misplaced]
+    return [reason for host in read_status(place.catalog, place.name).hosts for reason in host.misplaced]
 
 
 def resets(place: Place) -> None:
-    for unit in read_status(place.home, place.name).units:
+    for unit in read_status(place.catalog, place.name).units:
         reset_unit(place.home, place.name, unit.name)
 
 
@@ -144,7 +144,7 @@ def test_a_host_that_is_moved_does_not_keep_the_troubles_of_its_machine(place: P
     place.set(tables.host, storage_error="it does not answer", storage_failed_at=clock.now())
     place.registered("c")
     HostRescheduler(place.home, "a").reschedule_hosts()
-    status = read_status(place.home, place.name)
+    status = read_status(place.catalog, place.name)
     assert {host.machine for host in status.hosts if host.storage_error is None} == {"c"}
 
 
@@ -166,12 +166,12 @@ def test_a_drain_keeps_hosts_apart_by_moving_others_too(tmp_path: Path, hosts: F
         place.registered(name, *tags)
     picky = stored_requirements(HostRequirements(1, None, ("ssd",), ("apart",)))
     place.set(tables.host, tables.host.c.id == 1, requirements=picky)
-    set_machine_state(place.home, "b", "DRAINING")
+    set_machine_state(place.catalog, "b", "DRAINING")
     control.launch_hosts(place.catalog, place.name)
     start(place)
     assert place.on == {0: "a", 1: "c"}
-    set_machine_state(place.home, "b", "UP")
-    drain_machine(place.home, "c", within=10.0)
+    set_machine_state(place.catalog, "b", "UP")
+    drain_machine(place.catalog, "c", within=10.0)
     assert place.on == {0: "b", 1: "a"}
 
 

@@ -76,7 +76,7 @@ def requests(place: Place) -> int:
 
 def test_the_agent_gives_the_end_of_a_log(place: Place):
     with Answering(place):
-        (end,) = ask_for_logs(place.home, "north", place.name, ["host-0", "pe-7"], 2, {})
+        (end,) = ask_for_logs(place.catalog, "north", place.name, ["host-0", "pe-7"], 2, {})
     path = home_of_north(place).logs(place.name) / "host-0.log"
     assert end == LogEnd("host-0", str(path), ["line 98", "line 99"], path.stat().st_size)
     assert requests(place) == 0
@@ -94,7 +94,7 @@ def test_an_agent_answers_in_its_turn(place: Place):
 def test_an_answer_has_a_bound(place: Place, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(log_requests, "ANSWER_BYTES", 20)
     with Answering(place):
-        (end,) = ask_for_logs(place.home, "north", place.name, ["host-0"], 1000, {})
+        (end,) = ask_for_logs(place.catalog, "north", place.name, ["host-0"], 1000, {})
     assert end.lines == ["line 98", "line 99"]
 
 
@@ -110,7 +110,7 @@ def test_an_agent_that_does_not_answer(
     place.set(tables.machine, **facts)
     where = home_of_north(place).logs(place.name)
     with pytest.raises(MachineError) as caught:
-        ask_for_logs(place.home, "north", place.name, ["host-0"], 2, {})
+        ask_for_logs(place.catalog, "north", place.name, ["host-0"], 2, {})
     assert (
         str(caught.value) == f"the logs of app on north cannot be read: {reason}. They are in {where} on that machine."
     )
@@ -119,7 +119,7 @@ def test_an_agent_that_does_not_answer(
 
 def test_a_machine_that_is_registered_no_more(place: Place):
     with pytest.raises(MachineError, match="logs of app on south cannot be read: the machine is no longer registered"):
-        ask_for_logs(place.home, "south", place.name, ["host-0"], 2, {})
+        ask_for_logs(place.catalog, "south", place.name, ["host-0"], 2, {})
 
 
 def test_a_request_whose_asker_has_died_is_dropped(place: Place, monkeypatch: pytest.MonkeyPatch):
@@ -132,13 +132,13 @@ def test_a_request_whose_asker_has_died_is_dropped(place: Place, monkeypatch: py
 
 
 def test_the_status_names_the_machine_of_a_log(place: Place):
-    status = read_status(place.home, place.name)
+    status = read_status(place.catalog, place.name)
     there = home_of_north(place).logs(place.name)
     assert status.log_places == f"{there} on north"
     assert status.hosts[0].log_place == f"{there}/host-0.log on north"
     assert status.pes[1].log_place == f"{there}/pe-1.log on north"
     place.set(tables.host, state="FAILED", error="boom")
-    failed = find_failures(read_status(place.home, place.name), clock.now())
+    failed = find_failures(read_status(place.catalog, place.name), clock.now())
     explained = f"host 0 failed: boom (log: {there}/host-0.log on north)"
     assert {failure.explanation for failure in failed} == {explained}
 

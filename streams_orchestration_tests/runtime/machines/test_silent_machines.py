@@ -51,13 +51,13 @@ def nothing() -> None:
 def test_a_machine_that_is_heard_is_waited_for_no_longer(place: Place, waits: list[Callable[[], object]]):
     said: list[str] = []
     waits += [lambda: place.set(tables.machine, lease_until=clock.now() + 100.0), lambda: pytest.fail("it still waits")]
-    await_silent_machines(place.home, place.name, said.append)
+    await_silent_machines(place.catalog, place.name, said.append)
     assert said == []
 
 
 def test_a_host_that_is_heard_does_without_an_agent(place: Place, waits: list[Callable[[], object]]):
     waits += [lambda: place.set(tables.host, heartbeat_at=clock.now() + 1.0), lambda: pytest.fail("it still waits")]
-    await_silent_machines(place.home, place.name, lambda _: None)
+    await_silent_machines(place.catalog, place.name, lambda _: None)
 
 
 def test_a_machine_that_is_silent_is_waited_for_until_its_hosts_count_as_dead(
@@ -65,17 +65,17 @@ def test_a_machine_that_is_silent_is_waited_for_until_its_hosts_count_as_dead(
 ):
     said: list[str] = []
     waits += [nothing, nothing, lambda: place.set(tables.host, heartbeat_at=0.0), lambda: pytest.fail("it still waits")]
-    await_silent_machines(place.home, place.name, said.append)
+    await_silent_machines(place.catalog, place.name, said.append)
     assert said == ["no sign of life from north; waiting to find out if its hosts are lost ..."]
 
 
 def test_nobody_waits_for_ever(place: Place, waits: list[Callable[[], object]]):
     waits += [nothing] * 20
-    await_silent_machines(place.home, place.name, lambda _: None)
+    await_silent_machines(place.catalog, place.name, lambda _: None)
     assert 0 < len(waits) < 20
 
 
 def test_nobody_waits_for_hosts_that_are_seen(place: Place, waits: list[Callable[[], object]]):
     place.set(tables.host, space=None)
     waits.append(lambda: pytest.fail("it waits"))
-    await_silent_machines(place.home, place.name, lambda _: None)
+    await_silent_machines(place.catalog, place.name, lambda _: None)

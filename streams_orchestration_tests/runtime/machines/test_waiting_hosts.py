@@ -35,7 +35,7 @@ def place(tmp_path: Path, hosts: FakeHosts) -> Place:
 def test_a_host_that_no_machine_takes_waits(place: Place):
     (words,) = control.launch_hosts(place.catalog, place.name)
     assert words.startswith("host 0 waits: machine south is needed, and north has another name.")
-    status = read_status(place.home, place.name)
+    status = read_status(place.catalog, place.name)
     assert (status.state, status.hosts[0].state) == ("WAITING", "WAITING")
     assert str(status.hosts[0].error) in words
 
@@ -54,15 +54,15 @@ def test_a_waiting_host_is_started_when_a_machine_comes(place: Place):
     place.registered("south")
     tending.reschedule_hosts()
     assert (place.host.state, place.host.machine, place.host.error) == ("STARTING", "south", None)
-    assert read_status(place.home, place.name).state == "RUNNING"
+    assert read_status(place.catalog, place.name).state == "RUNNING"
 
 
 def test_a_waiting_host_is_started_when_its_machine_takes_hosts_again(place: Place):
     place.registered("south")
-    set_machine_state(place.home, "south", "DRAINING")
+    set_machine_state(place.catalog, "south", "DRAINING")
     control.launch_hosts(place.catalog, place.name)
     assert "south is drained" in (place.host.error or "")
-    set_machine_state(place.home, "south", "UP")
+    set_machine_state(place.catalog, "south", "UP")
     HostRescheduler(place.home, "north").reschedule_hosts()
     assert (place.host.state, place.host.machine) == ("STARTING", "south")
 
@@ -81,9 +81,9 @@ def test_a_host_whose_only_machine_is_lost_waits_without_using_up_resets(place: 
     place.set(tables.host, state="RUNNING", space=ELSEWHERE, heartbeat_at=0.0)
     place.set(tables.unit, state="PROCESSING")
     place.set(tables.machine, tables.machine.c.name == "south", lease_until=0.0, space=ELSEWHERE)
-    for failure in find_failures(read_status(place.home, place.name), clock.now()):
+    for failure in find_failures(read_status(place.catalog, place.name), clock.now()):
         reset_unit(place.home, place.name, failure.unit)
-    status = read_status(place.home, place.name)
+    status = read_status(place.catalog, place.name)
     assert (status.state, place.host.state) == ("WAITING", "WAITING")
     assert "south is lost, since its lease has ended" in (place.host.error or "")
     assert [unit.state for unit in status.units if unit.attempts] == []

@@ -130,7 +130,7 @@ def turn(local: LocalApplication) -> dict[str, api.OperatorEventTime]:
     for _ in range(4):
         for program in local.programs:
             local.step(program)
-    return {each.operator: each for each in api.read_metrics(local.home, local.name).event_time}
+    return {each.operator: each for each in api.read_metrics(local.catalog, local.name).event_time}
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_status_names_what_holds_the_watermark_of_a_running_application(tmp_path
     assert value(exposed, "streams_operator_event_time_info", operator="Both", held_by="Left: partition a") == 1
     assert value(exposed, "streams_operator_event_time_inputs", operator="Both") == 2
     assert value(exposed, "streams_operator_event_time_idle_inputs", operator="Both") == 0
-    status, metrics = api.read_status(local.home, local.name), api.read_metrics(local.home, local.name)
+    status, metrics = api.read_status(local.catalog, local.name), api.read_metrics(local.catalog, local.name)
     text = rendered(details(status, api.now(), metrics), colour=False, width=200)
     assert "Both      1970-01-01 00:00:09.000 UTC" in text
     assert "waits for stream Later" in text

@@ -64,7 +64,7 @@ def ran(tmp_path: Path, compilation: PlannedCompilation, source_limit: int = 25)
 
 
 def metrics_of(application: LocalApplication) -> ApplicationMetrics:
-    return read_metrics(application.home, application.name)
+    return read_metrics(application.catalog, application.name)
 
 
 def by_name(metrics: ApplicationMetrics) -> dict[str, OperatorMetrics]:
@@ -206,7 +206,7 @@ def test_rows_of_a_pe_are_tuples_of_streams_and_data_but_not_names_that_are_look
     }
     read = node("Read", "FileSource", "Names", parameters={"format": "parquet"}, config=ALONE if apart else {})
     application = ran(tmp_path, compiled([scan, read, sink("Out", "Read")], fusion="legacy" if apart else "manual"))
-    status = read_status(application.home, application.name)
+    status = read_status(application.catalog, application.name)
     assert [(pe.rows_in, pe.rows_out) for pe in status.pes] == expected
     assert [(pe.rows_in, pe.rows_out) for pe in metrics_of(application).pes] == expected
 
@@ -260,7 +260,7 @@ def test_the_catalog_does_not_grow_over_days(deployed: LocalApplication):
             for table in (tables.pe_metrics, tables.metrics_sample)
         ]
     assert sizes == [1, SAMPLES]
-    assert read_metrics(deployed.home, "app").pes[0].batches == 100
+    assert read_metrics(Catalog(deployed.home), "app").pes[0].batches == 100
 
 
 @pytest.mark.parametrize(
@@ -277,17 +277,17 @@ def test_a_rate_is_that_of_the_last_minute(deployed: LocalApplication, every: fl
     while at + every <= until:
         at += every
         commit_at(deployed, DAY + at, {"batches": {"count": 1, "rows_in": 100}})
-    rate = read_metrics(deployed.home, "app", DAY + at).pes[0].rows_per_second
+    rate = read_metrics(Catalog(deployed.home), "app", DAY + at).pes[0].rows_per_second
     assert rate == pytest.approx(wanted, rel=0.05)
 
 
 def test_a_pe_that_rests_has_the_rate_0_and_one_that_does_not_run_none(deployed: LocalApplication):
     for at in range(20):
         commit_at(deployed, DAY + at, {"batches": {"count": 1, "rows_in": 100}})
-    assert read_metrics(deployed.home, "app", DAY + 200).pes[0].rows_per_second == 0
+    assert read_metrics(Catalog(deployed.home), "app", DAY + 200).pes[0].rows_per_second == 0
     with deployed.catalog.write() as connection:
         connection.execute(tables.pe.update().values(state="STOPPED"))
-    assert read_metrics(deployed.home, "app", DAY + 20).pes[0].rows_per_second is None
+    assert read_metrics(Catalog(deployed.home), "app", DAY + 20).pes[0].rows_per_second is None
 
 
 def test_samples_are_apart(deployed: LocalApplication):
@@ -300,7 +300,7 @@ def test_samples_are_apart(deployed: LocalApplication):
 
 def test_an_application_that_is_not_there_is_named(deployed: LocalApplication):
     with pytest.raises(NotDeployedError, match="other: no such application"):
-        read_metrics(deployed.home, "other")
+        read_metrics(Catalog(deployed.home), "other")
 
 
 def test_gauges_do_not_add_up():

@@ -47,7 +47,7 @@ def application(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalApplica
 
 
 def sample(application: LocalApplication, stream: str) -> Sample:
-    return read_sample(application.home, application.name, application.compilation, stream)
+    return read_sample(application.catalog, application.name, application.compilation, stream)
 
 
 def put(application: LocalApplication, *items: Any, schema: pa.Schema, number: int = 100) -> None:

@@ -73,5 +73,5 @@ def test_channels_of_nested_regions_are_counted_by_region(file: Path):
 
 def test_the_status_of_a_deployed_application_tells_it(file: Path, tmp_path: Path):
     local = LocalApplication(Home(tmp_path / "home"), totals(file, 3, fusion="manual", pes=1))
-    (pe,) = read_status(local.home, local.name).pes
+    (pe,) = read_status(local.catalog, local.name).pes
     assert pe.levels == spread(local.programs[0])

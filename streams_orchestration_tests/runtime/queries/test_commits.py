@@ -58,7 +58,7 @@ def content(local: LocalApplication) -> dict[str, list[Any]]:
 
 
 def unit(local: LocalApplication) -> Any:
-    return read_status(local.home, local.name).units[0]
+    return read_status(local.catalog, local.name).units[0]
 
 
 STALE = {
@@ -107,10 +107,10 @@ def test_a_commit_of_an_application_that_is_gone_is_refused(local: LocalApplicat
 def test_rows_are_counted_and_a_reset_takes_them_back(local: LocalApplication):
     (program,) = local.programs
     local.step(program)
-    (pe,) = read_status(local.home, local.name).pes
+    (pe,) = read_status(local.catalog, local.name).pes
     assert (pe.rows_in, pe.rows_out) == (5, 10)
     reset_unit(local.home, local.name, "region-0")
-    (pe,) = read_status(local.home, local.name).pes
+    (pe,) = read_status(local.catalog, local.name).pes
     assert (pe.rows_in, pe.rows_out, pe.batch) == (0, 0, -1)
     assert pe.epoch == 2, "the sequence id of what was abandoned is not used again (B4)"
 
@@ -123,7 +123,7 @@ def test_a_reset_goes_back_to_the_last_complete_epoch(local: LocalApplication):
     local.step(program)
     assert (unit(local).completed_epoch, unit(local).open_epoch) == (1, 2)
     reset_unit(local.home, local.name, "region-0")
-    (pe,) = read_status(local.home, local.name).pes
+    (pe,) = read_status(local.catalog, local.name).pes
     assert (pe.batch, pe.epoch, pe.rows_in, pe.generation) == (1, 3, 10, 2)
 
 
@@ -305,7 +305,7 @@ def test_a_batch_outside_of_regions_forgets_as_much_of_a_failure_as_a_checkpoint
 
 def test_an_application_is_not_complete_before_all_is_published(local: LocalApplication):
     (program,) = local.programs
-    while read_status(local.home, local.name).pes[0].state != "COMPLETED":
+    while read_status(local.catalog, local.name).pes[0].state != "COMPLETED":
         local.trigger()
         plan = local.plan(program)
         assert plan is not None
@@ -313,4 +313,4 @@ def test_an_application_is_not_complete_before_all_is_published(local: LocalAppl
     assert not complete(local.catalog, local.name)
     publish(local.catalog, local.name)
     assert complete(local.catalog, local.name)
-    assert read_status(local.home, local.name).state == "COMPLETED"
+    assert read_status(local.catalog, local.name).state == "COMPLETED"

@@ -61,7 +61,7 @@ class Race:
         return sum(view.position.sources[name].get("lines", 0) for view in views if name in view.position.sources)
 
     def status(self) -> dict[str, api.OperatorEventTime]:
-        found = api.read_metrics(self.local.home, self.local.name).event_time
+        found = api.read_metrics(self.local.catalog, self.local.name).event_time
         return {each.operator: each for each in found}
 
 

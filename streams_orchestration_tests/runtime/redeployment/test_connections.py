@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
@@ -121,7 +122,7 @@ def test_redeploys_of_either_side_lose_nothing_and_double_nothing(
         wanted = Counter((k, 2 * n) for k, n in rows(COUNT))
         assert Counter(published(both[1].published("Kept"))) == wanted
         assert counts(both[1]) == Counter(k for k, _ in rows(COUNT))
-        assert all(each.lost == 0 for row in read_status(home, "importer").imports for each in row.connections)
+        assert all(each.lost == 0 for row in read_status(Catalog(home), "importer").imports for each in row.connections)
 
 
 CHANGES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
@@ -209,5 +210,5 @@ def test_an_import_that_is_gone_is_not_waited_for(data: Path, tmp_path: Path):
     reader = LocalApplication(home, importing(data, 0, "Counted", 0, True, 0), 4)
     redeploy(reader, compiled(padding(data, 1), application="importer"), drops=True)
     run_until_idle(writer)
-    (export_,) = read_status(home, "exporter").exports
+    (export_,) = read_status(Catalog(home), "exporter").exports
     assert export_.connections == ()

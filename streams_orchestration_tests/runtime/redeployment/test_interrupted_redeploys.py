@@ -45,7 +45,7 @@ def test_a_stopped_application_stays_stopped_if_its_redeploy_is_refused(
     monkeypatch.setattr(redeploying, "cancel_application", partial(cancel_application, timeout=0.1))
     with pytest.raises(NotDrainedError):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
-    assert read_status(local.home, local.name).state == "STOPPED"
+    assert read_status(local.catalog, local.name).state == "STOPPED"
 
 
 @pytest.mark.usefixtures("states_in_files")

@@ -17,21 +17,21 @@ CHANGES = "Counted has width 2, and the new width is 3"
 
 
 def test_a_redeploy_is_read_with_its_changes_on_trial_and_afterwards(local: LocalApplication):
-    assert read_last_redeploy(local.home, local.name) is None
-    assert read_last_redeploy(local.home, "other") is None
+    assert read_last_redeploy(local.catalog, local.name) is None
+    assert read_last_redeploy(local.catalog, "other") is None
     begin(local)
-    redeployed = read_last_redeploy(local.home, local.name)
+    redeployed = read_last_redeploy(local.catalog, local.name)
     assert redeployed is not None
     assert (redeployed.state, redeployed.changes, redeployed.ended_at) == ("OPEN", CHANGES, None)
     decided(local)
-    redeployed = read_last_redeploy(local.home, local.name)
+    redeployed = read_last_redeploy(local.catalog, local.name)
     assert redeployed is not None
     assert (redeployed.state, redeployed.changes, redeployed.cause) == ("PASSED", CHANGES, None)
     assert redeployed.ended_at is not None
     assert redeployed.pause_seconds is not None
     with local.catalog.write() as connection:  # as another version of the product has written it
         connection.execute(update(tables.trial).values(earlier=b"{}"))
-    redeployed = read_last_redeploy(local.home, local.name)
+    redeployed = read_last_redeploy(local.catalog, local.name)
     assert redeployed is not None
     assert redeployed.changes is None
 
@@ -40,6 +40,6 @@ def test_a_reverted_redeploy_is_read_with_its_cause(local: LocalApplication):
     begin(local)
     run_some(local, 1)
     end_trial_by_hand(local.catalog, local.name)
-    redeployed = read_last_redeploy(local.home, local.name)
+    redeployed = read_last_redeploy(local.catalog, local.name)
     assert redeployed is not None
     assert (redeployed.state, redeployed.cause, redeployed.changes) == ("REVERTED", BY_HAND, None)

@@ -21,6 +21,7 @@ from streams_orchestration.compiler.redeployment.numbered import as_deployed, st
 from streams_orchestration.orchestration.application import known_lineage
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.requests import Redeploy
 from streams_orchestration.runtime.observing.compilations import read_compilation
@@ -67,8 +68,8 @@ def redeployed(home: Home, wanted: PlannedCompilation) -> None:
 
 def running_pes(home: Home) -> dict[str, int]:
     """Operator -> the PE that runs it."""
-    compilation = read_compilation(home, "app")
-    numbers = {pe.id for pe in read_status(home, "app").pes}
+    compilation = read_compilation(Catalog(home), "app")
+    numbers = {pe.id for pe in read_status(Catalog(home), "app").pes}
     assert numbers == {pe.id for pe in compilation.fusion.pes}
     return pes_of(compilation)
 
@@ -107,9 +108,9 @@ def test_a_preview_names_units_and_pes_by_their_running_numbers(
     )
     redeployed(home, compile_spec(spec))
     actual = document(capsys, "diff", str(spec), "--to", "ANew=2")
-    units = {unit.name for unit in read_status(home, "app").units}
+    units = {unit.name for unit in read_status(Catalog(home), "app").units}
     assert {each["unit"] for each in actual["redeploy"]["units"]} <= units
-    numbers = {pe.id for pe in read_status(home, "app").pes}
+    numbers = {pe.id for pe in read_status(Catalog(home), "app").pes}
     assert {*actual["pes"]["kept"], *(each["pe"] for each in actual["pes"]["restart"])} == numbers
     assert actual["redeploy"]["from"] == fingerprint(compile_spec(spec))
 
@@ -142,6 +143,6 @@ def test_a_uid_that_is_given_after_a_redeploy_is_kept_with_what_is_deployed(home
     before = running_pes(home)
     spec.write_text(spec.read_text().replace("name: ANew\n", "name: ANew\n    uid: first\n"))
     write_and_try_out(home, deployable(compile_spec(spec)), Redeploy())
-    deployed = read_compilation(home, "app")
+    deployed = read_compilation(Catalog(home), "app")
     assert "first" in [each.identity for each in deployed.logical.operators]
     assert running_pes(home) == before

@@ -121,7 +121,7 @@ def test_nothing_on_trial_is_visible_until_it_is_decided(local: LocalApplication
     begin(local)
     with undecided():
         run_some(local, 12)
-        (unit,) = read_status(local.home, local.name).units
+        (unit,) = read_status(local.catalog, local.name).units
         assert unit.completed_epoch > trial_epoch(local)
         assert published(local.published("Out")) == before
     finish(local)
@@ -193,14 +193,14 @@ FAILURES: dict[Callable[[LocalApplication], None], str] = {
 def test_any_observer_of_a_failed_trial_restores_the_previous_plan(
     local: LocalApplication, failure: Callable[[LocalApplication], None]
 ):
-    former = read_status(local.home, local.name).fingerprint
+    former = read_status(local.catalog, local.name).fingerprint
     begin(local)
     failure(local)
     advance_units(local.catalog, local.name)
     trial = trial_of(local)
     assert trial.state == "REVERTED"
     assert re.match(FAILURES[failure], trial.cause or ""), trial.cause
-    assert read_status(local.home, local.name).fingerprint == former
+    assert read_status(local.catalog, local.name).fingerprint == former
     set_rows(local, tables.host, state="STOPPED", error=None)
     finish(local)
     assert unneeded(local) == set()
@@ -212,11 +212,11 @@ def test_the_process_that_redeploys_says_that_it_was_reverted_and_why(
     plans: list[str] = []
 
     def fail(catalog: Catalog, application: str) -> None:
-        plans.append(read_status(catalog.home, application).fingerprint)
+        plans.append(read_status(catalog, application).fingerprint)
         if len(plans) == 1:
             an_operator_raises(local)
 
-    former = read_status(local.home, local.name).fingerprint
+    former = read_status(local.catalog, local.name).fingerprint
     for name in ("launch_or_revert", "launch_hosts"):
         monkeypatch.setattr(redeploying, name, fail)
     with pytest.raises(
@@ -234,7 +234,7 @@ def launches(local: LocalApplication, monkeypatch: pytest.MonkeyPatch) -> list[s
     launches: list[str] = []
 
     def launch(*_: object, **__: object) -> tuple[str, ...]:
-        launches.append(read_status(local.home, local.name).fingerprint)
+        launches.append(read_status(local.catalog, local.name).fingerprint)
         if len(launches) == 1:
             message = "host 1 of app could not be started: there is no Java"
             raise HostLaunchError(message)
@@ -246,7 +246,7 @@ def launches(local: LocalApplication, monkeypatch: pytest.MonkeyPatch) -> list[s
 
 
 def test_a_host_that_cannot_be_started_at_all_takes_the_plan_back(local: LocalApplication, launches: list[str]):
-    former = read_status(local.home, local.name).fingerprint
+    former = read_status(local.catalog, local.name).fingerprint
     with pytest.raises(RevertedError, match="there is no Java"):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert launches[0] != former
@@ -261,7 +261,7 @@ def test_an_application_that_was_stopped_is_stopped_after_a_revert_and_starts_no
     with pytest.raises(RevertedError, match="there is no Java"):
         locked.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert len(launches) == 1, "hosts of the new plan alone were to be started"
-    assert read_status(local.home, local.name).state == "STOPPED"
+    assert read_status(local.catalog, local.name).state == "STOPPED"
 
 
 def test_hosts_are_started_after_the_revert_of_a_trial_whose_process_has_died(
@@ -270,9 +270,9 @@ def test_hosts_are_started_after_the_revert_of_a_trial_whose_process_has_died(
     launches: list[str] = []
 
     def launch(*_: object) -> None:
-        launches.append(read_status(local.home, local.name).fingerprint)
+        launches.append(read_status(local.catalog, local.name).fingerprint)
 
-    former = read_status(local.home, local.name).fingerprint
+    former = read_status(local.catalog, local.name).fingerprint
     begin(local)
     monkeypatch.setattr(trial_supervision, "launch_hosts", launch)
     time_is_over(local)
@@ -316,20 +316,20 @@ def stepped_redeploys(local: LocalApplication, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.usefixtures("stepped_redeploys")
 def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_now(local: LocalApplication):
-    first = read_status(local.home, local.name).fingerprint
+    first = read_status(local.catalog, local.name).fingerprint
     begin(local)
-    second = read_status(local.home, local.name).fingerprint
+    second = read_status(local.catalog, local.name).fingerprint
     decided(local)
     run_some(local, 4)
-    assert read_reverted_plan(local.home, local.name) is None
-    epoch = read_status(local.home, local.name).units[0].completed_epoch
+    assert read_reverted_plan(local.catalog, local.name) is None
+    epoch = read_status(local.catalog, local.name).units[0].completed_epoch
     redeployment = locked.revert_redeploy(local.home, local.name)
     assert redeployment is not None
     assert redeployment.verdict == "kept"
-    status = read_status(local.home, local.name)
+    status = read_status(local.catalog, local.name)
     assert status.fingerprint == first
     assert status.units[0].completed_epoch > epoch, "it goes on, and not back"
-    tried = read_reverted_plan(local.home, local.name)
+    tried = read_reverted_plan(local.catalog, local.name)
     assert tried is not None
     assert tried.fingerprint == second, "the schedule does not try it again"
     assert recompile_previous_plan(local.catalog, local.name).fingerprint == second, "that is the previous plan now"
@@ -341,17 +341,17 @@ def test_a_previous_plan_that_breaks_the_condition_of_a_stage_is_not_restored(
 ):
     begin(local)
     decided(local)
-    second = read_status(local.home, local.name).fingerprint
+    second = read_status(local.catalog, local.name).fingerprint
     monkeypatch.setattr(opening, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Op is in no PE")
     with pytest.raises(NotDeployableError, match="which is a bug: fusion_plan: operator Op"):
         locked.revert_redeploy(local.home, local.name)
-    assert read_status(local.home, local.name).fingerprint == second
+    assert read_status(local.catalog, local.name).fingerprint == second
     finish(local)
 
 
 def test_counters_go_on_with_the_new_plan_and_with_the_plan_before(local: LocalApplication):
     def counted() -> dict[int, int]:
-        return {pe.id: pe.rows_in for pe in read_status(local.home, local.name).pes}
+        return {pe.id: pe.rows_in for pe in read_status(local.catalog, local.name).pes}
 
     before = counted()
     assert before[0] > 0

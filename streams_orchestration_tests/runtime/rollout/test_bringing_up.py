@@ -54,11 +54,11 @@ def plan(tmp_path: Path) -> Callable[[int], PlannedCompilation]:
 
 
 def pes(home: Home, compilation: PlannedCompilation) -> int:
-    return len(read_status(home, compilation.logical.application).pes)
+    return len(read_status(Catalog(home), compilation.logical.application).pes)
 
 
 def life(home: Home, compilation: PlannedCompilation) -> str:
-    return read_status(home, compilation.logical.application).life
+    return read_status(Catalog(home), compilation.logical.application).life
 
 
 def test_an_application_that_was_never_deployed_starts_from_nothing(
@@ -74,7 +74,7 @@ def test_the_same_plan_goes_on_and_so_it_may_be_repeated(home: Home, plan: Calla
     cancel_application(Catalog(home), plan(1).logical.application)
     for _ in range(2):
         assert write_and_try_out(home, deployable(plan(1))) is None
-        assert read_status(home, plan(1).logical.application).state == "RUNNING"
+        assert read_status(Catalog(home), plan(1).logical.application).state == "RUNNING"
     assert life(home, plan(1)) == began
 
 
@@ -95,7 +95,7 @@ def test_the_plan_that_is_deployed_already_replaces_nothing(
     redeployment = write_and_try_out(home, deployable(plan(1)), Redeploy())
     assert isinstance(redeployment, Redeployment)
     assert redeployment.verdict == "unchanged"
-    assert read_status(home, plan(1).logical.application).state == "RUNNING"
+    assert read_status(Catalog(home), plan(1).logical.application).state == "RUNNING"
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_a_redeploy_writes_its_plan_then_starts_hosts_once(
     with Catalog(home).write() as connection:
         connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
     with lock_start(home, plan(1).logical.application, "redeploy") as lock:
-        brought = bringing_up.bring_up(home, lock, deployable(plan(3)), Redeploy())
+        brought = bringing_up.bring_up(Catalog(home), lock, deployable(plan(3)), Redeploy())
     assert starts == [2, 3]
     assert isinstance(brought, Redeployment)
     assert brought.verdict == "kept"
@@ -155,8 +155,8 @@ def test_a_process_that_dies_after_a_start_from_a_savepoint_leaves_the_kind_of_r
     cancel_application(Catalog(home), wanted.name)
     place = create_savepoint(home, wanted.name, "noon").place
     with lock_start(home, wanted.name, "restore") as lock:
-        restore(open_application(home, lock, wanted, RunKind(available_now=True)), place, fresh=True)
-    assert read_status(home, wanted.name).bounded
+        restore(open_application(Catalog(home), lock, wanted, RunKind(available_now=True)), place, fresh=True)
+    assert read_status(Catalog(home), wanted.name).bounded
 
 
 def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
@@ -188,7 +188,7 @@ def test_nobody_else_deploys_between_the_look_and_the_deployment(
     wanted = deployable(plan(1))
     monkeypatch.setattr(bringing_up, "write_first_plan", write_alone)
     write_and_try_out(home, wanted, request_)
-    assert read_compilation(home, wanted.name).fusion == plan(1).fusion
+    assert read_compilation(Catalog(home), wanted.name).fusion == plan(1).fusion
 
 
 def test_a_stage_that_breaks_its_condition_is_not_deployed(
@@ -213,10 +213,10 @@ def test_an_application_that_cannot_run_here_is_refused_before_the_deployed_one_
         return compiled([source("Rows", rows), node("Post", "HttpSink", "Rows", outputs=[], parameters=parameters)])
 
     write_and_try_out(home, deployable(plan("plain")))
-    before = read_status(home, "app")
+    before = read_status(Catalog(home), "app")
     cancel_application(Catalog(home), "app")
     create_savepoint(home, "app", "noon")
     with pytest.raises(NotDeployableError, match=r"app is not started: .*NO_PATH"):
         write_and_try_out(home, deployable(plan("${env:NO_PATH}")), request_)
-    after = read_status(home, "app")
+    after = read_status(Catalog(home), "app")
     assert (after.life, after.fingerprint, after.state) == (before.life, before.fingerprint, "STOPPED")

@@ -10,6 +10,7 @@ import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.savepoints.atomic_places import list_savepoints
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
 from streams_orchestration.runtime.storage.home import Home
@@ -63,7 +64,7 @@ def test_a_clone_runs_beside_the_first(local: LocalApplication, tmp_path: Path):
     local.run()
     assert clone.name == "other"
     assert sorted(before + published(clone.published("Out"))) == published(local.published("Out"))
-    assert list_applications(local.home) == ("app", "other")
+    assert list_applications(local.catalog) == ("app", "other")
 
 
 def test_a_clone_writes_nowhere_where_the_first_does(tmp_path: Path):
@@ -96,7 +97,7 @@ def test_files_published_after_the_savepoint_are_refused(local: LocalApplication
         SavepointError, match=r"Results after the savepoint would be doubled: move the newer files away"
     ):
         restore(moved, deployable(totals(tmp_path)), place)
-    assert list_applications(moved) == ()
+    assert list_applications(Catalog(moved)) == ()
 
 
 def test_fresh_takes_the_place_of_what_is_deployed(local: LocalApplication, tmp_path: Path):
@@ -181,6 +182,6 @@ def test_a_clone_does_not_feed_whom_the_first_feeds(both: list[LocalApplication]
     ]
     with pytest.raises(SavepointError, match=r"other would send In of importer the same tuples as exporter does"):
         restore(first.home, deployable(compiled(graph, application="exporter", name="other")), place)
-    assert list_applications(first.home) == ("exporter", "importer")
+    assert list_applications(Catalog(first.home)) == ("exporter", "importer")
     graph[2]["parameters"] = {"properties": {"kind": "trial"}}
     restore(first.home, deployable(compiled(graph, application="exporter", name="other")), place)

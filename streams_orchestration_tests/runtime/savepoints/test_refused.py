@@ -16,6 +16,7 @@ import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment import state_migration
 from streams_orchestration.runtime.redeployment.deployed_plan import DropStateError
@@ -171,7 +172,7 @@ def test_a_damaged_file_of_a_savepoint_is_named(damage: str, exported: Path, dir
     home = Home(tmp_path / "other")
     with pytest.raises(SavepointError, match=message):
         restore(home, deployable(visits(directory, 2, 3)), local_place(exported))
-    assert list_applications(home) == ()
+    assert list_applications(Catalog(home)) == ()
     if "plan" not in damage or damage == "another plan":  # a plan that is whole may go to where its version is
         with pytest.raises(SavepointError, match=message):
             import_savepoint(home, exported)
@@ -245,7 +246,7 @@ def test_a_full_disk_leaves_nothing(
         monkeypatch.setattr(Store, name, full)
     with pytest.raises(SavepointError, match=r"was not started from app/point: .* No space left on device"):
         restore(home, deployable(visits(directory, 2, 3)), place)
-    assert list_applications(home) == ()
+    assert list_applications(Catalog(home)) == ()
     assert not list(home.root.rglob("*.state"))
 
 

@@ -34,7 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 
 def application(home: Home) -> str:
-    return list_applications(home)[0]
+    return list_applications(Catalog(home))[0]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_bad_one_leaves_what_is_deployed_alone(home: Home, tmp_path: Path, mon
     monkeypatch.setenv("STREAMS_DRIVER_MEMORY", "lots")
     with pytest.raises(SettingError):
         locked.deploy(home, deployable(totals(tmp_path / "rows.parquet")), fresh=True)
-    assert list_applications(home)
+    assert list_applications(Catalog(home))
 
 
 def test_a_fresh_deployment_of_a_running_application_is_refused(home: Home, tmp_path: Path):
@@ -104,10 +104,10 @@ def test_a_fresh_deployment_of_a_running_application_is_refused(home: Home, tmp_
 
 def test_a_stopped_application_is_not_reset(home: Home):
     cancel_application(Catalog(home), application(home), 1.0)
-    before = read_status(home, application(home))
+    before = read_status(Catalog(home), application(home))
     with pytest.raises(StreamsRuntimeError, match="is stopped; run or deploy it again"):
         reset_unit(home, application(home), before.units[0].name, force=True)
-    assert read_status(home, application(home)) == before
+    assert read_status(Catalog(home), application(home)) == before
 
 
 def process_of_this_test() -> tuple[int, float]:

@@ -53,7 +53,7 @@ def test_a_complete_epoch_is_delivered_whole_and_once(local: LocalApplication, t
     local.publish()
     local.publish()
     assert letters(tmp_path) == [("Out/-1/1", rows(10))]
-    actual = read_status(local.home, local.name).sinks[0]
+    actual = read_status(local.catalog, local.name).sinks[0]
     assert (actual.files, actual.rows, actual.waiting, actual.path) == (1, 10, 0, None)
     assert not list((local.home.data(local.name) / "outputs").rglob("*.arrow"))
 
@@ -67,7 +67,7 @@ def test_the_modules_of_a_sink_are_loaded_ahead_and_a_failure_of_that_is_ignored
     local.commit(boundary=True)
     local.publish()
     assert len(letters(tmp_path)) == 1
-    assert read_status(local.home, local.name).sinks[0].error is None
+    assert read_status(local.catalog, local.name).sinks[0].error is None
 
 
 def test_after_a_crash_it_comes_again_with_the_same_key_and_tuples(
@@ -146,7 +146,7 @@ def test_a_target_that_refuses_is_asked_again_and_gets_everything_in_order(local
     for _ in range(2):
         local.commit(boundary=True)
         turn()
-    actual = read_status(local.home, local.name).sinks[0]
+    actual = read_status(local.catalog, local.name).sinks[0]
     assert (actual.late, actual.rows) == (2, 0)
     assert str(actual.error).startswith("the office is closed; open it; delivery ")
     (tmp_path / "closed").unlink()
@@ -155,7 +155,7 @@ def test_a_target_that_refuses_is_asked_again_and_gets_everything_in_order(local
     now += PAUSES.first
     turn()
     assert [tuples for _, tuples in letters(tmp_path)] == [rows(5), rows(5, first=5)]
-    actual = read_status(local.home, local.name).sinks[0]
+    actual = read_status(local.catalog, local.name).sinks[0]
     assert (actual.late, actual.rows, actual.error) == (0, 10, None)
 
 
@@ -167,7 +167,7 @@ def test_a_target_that_is_away_for_long_holds_the_region_up_and_loses_nothing(tm
         local.commit(boundary=True)
     local.trigger()
     assert local.plan(program) is None
-    completed = read_status(local.home, local.name).units[0].completed_epoch
+    completed = read_status(local.catalog, local.name).units[0].completed_epoch
     assert completed == OUTSTANDING_LIMIT, "no epoch begins to end, so that no drain takes too long"
     (tmp_path / "closed").unlink()
     local.publish()
@@ -203,7 +203,7 @@ def test_delivered_tuples_do_not_come_again_with_later_ones_after_a_crash(
     local.publish()
     local.run()
     assert [row for _, tuples in letters(tmp_path) for row in tuples] == rows(COUNT)
-    assert read_status(local.home, local.name).sinks[0].rows == COUNT
+    assert read_status(local.catalog, local.name).sinks[0].rows == COUNT
 
 
 def test_batches_that_are_not_delivered_hold_their_pe_up(tmp_path: Path):
@@ -274,7 +274,7 @@ def test_a_tuple_that_a_target_never_takes_is_named_and_set_aside_where_that_is_
     with sqlite3.connect(target) as connection:
         actual = connection.execute("SELECT k, n FROM t").fetchall()
     assert sorted(actual) == sorted(row for row in rows(COUNT) if row[1] != 8)
-    seen = read_status(local.home, local.name).sinks[0]
+    seen = read_status(local.catalog, local.name).sinks[0]
     assert (seen.rows, seen.undeliverable, seen.waiting, seen.error) == (COUNT - 1, 1, 0, None)
     (file,) = (local.home.results(local.name) / "undeliverable/Out").iterdir()
     assert [json.loads(line)["tuple"]["n"] for line in file.read_text().splitlines()] == [8]
@@ -299,7 +299,7 @@ def test_a_sink_whose_code_ends_the_process_or_fails_as_nobody_expects_is_late_w
     with monkeypatch.context() as patch:
         patch.setattr(*at, raising)
         turn()
-    actual = read_status(local.home, local.name).sinks[0]
+    actual = read_status(local.catalog, local.name).sinks[0]
     assert str(actual.error).startswith(f"{type(error).__name__}: {error}")
     turn()
     assert actual.late == 1, "it rests"

@@ -86,7 +86,7 @@ def test_every_row_is_published_once_and_stays(
     assert not list(out.place.rglob("_pending"))
     with out.local.catalog.read() as connection:
         assert connection.execute(select(tables.sink_file)).all() == []
-    assert read_status(out.local.home, out.local.name).sinks[0].rows == len(rows)
+    assert read_status(out.local.catalog, out.local.name).sinks[0].rows == len(rows)
 
 
 @examples(13)
@@ -165,7 +165,7 @@ def test_waiting_files_are_merged_so_that_they_stay_few(tmp_path: Path):
         out.turn()
         assert len(out.waiting()) <= MANY
     assert out.files() == []
-    assert read_status(out.local.home, out.local.name).sinks[0].waiting_rows == 500
+    assert read_status(out.local.catalog, out.local.name).sinks[0].waiting_rows == 500
     out.end()
     assert (sorted(out.visible(), key=lambda row: row[1]), len(out.files())) == (out.rows, 1)
 
@@ -174,7 +174,7 @@ def test_epochs_that_are_gathered_are_not_late_and_do_not_hold_the_region(tmp_pa
     out = Sink(tmp_path, made_up(5 * 3 * OUTSTANDING_LIMIT), {"closeMode": "epochs", "epochsPerFile": 1000})
     for _ in range(2 * OUTSTANDING_LIMIT):
         assert out.commit(boundary=True)
-    assert read_status(out.local.home, out.local.name).sinks[0].late == 0
+    assert read_status(out.local.catalog, out.local.name).sinks[0].late == 0
 
 
 def test_a_publisher_that_stops_makes_visible_what_is_complete(tmp_path: Path):

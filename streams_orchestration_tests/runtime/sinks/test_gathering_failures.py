@@ -36,14 +36,14 @@ def test_files_that_cannot_be_merged_hold_the_region_and_are_reported(tmp_path: 
     with monkeypatch.context() as patch:
         patch.setattr(out.gatherer.sink, "merge", refuse)
         publisher.deliver("Out", out.waiting())
-    actual = read_status(out.local.home, out.local.name).sinks[0]
+    actual = read_status(out.local.catalog, out.local.name).sinks[0]
     assert actual.error is not None
     assert "cannot be merged: No space left on device; it is tried again, nothing is lost" in actual.error
     assert actual.late == OUTSTANDING_LIMIT
     out.local.trigger()
     assert out.local.plan(out.program) is None
     publisher.deliver("Out", out.waiting())
-    assert read_status(out.local.home, out.local.name).sinks[0].error is None
+    assert read_status(out.local.catalog, out.local.name).sinks[0].error is None
     out.end()
     assert Counter(out.visible()) == Counter(out.rows)
 

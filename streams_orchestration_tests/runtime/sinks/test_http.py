@@ -64,5 +64,5 @@ def test_after_25_faults_each_tuple_was_taken_once_by_key_and_no_secret_is_anywh
     assert len(web.requests) > len(web.taken)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
-    (sink,) = read_status(ordeal.local.home, ordeal.local.name).sinks
+    (sink,) = read_status(ordeal.local.catalog, ordeal.local.name).sinks
     assert (sink.rows, sink.place) == (ROWS, f"{web.address}/${{env:PLANTED}}")

@@ -54,7 +54,7 @@ def test_every_message_is_there_once_at_the_end(kafka: Broker, tmp_path: Path):
     local, target = application(kafka, tmp_path)
     local.run()
     assert there(kafka, target) == list(range(COUNT))
-    status = read_status(local.home, local.name)
+    status = read_status(local.catalog, local.name)
     assert (status.sinks[0].rows, status.sinks[0].place) == (COUNT, f"{target} at {kafka.address}")
 
 

@@ -144,7 +144,7 @@ def check_undisturbed(lake: Delta | RestIceberg, local: LocalApplication, count:
     assert lake.rows() == lake.rows_of_duckdb() == expected
     epochs = [commit["streams.epoch"] for commit in lake.commits()]
     assert epochs == sorted(set(epochs)), "each is committed once, in order"
-    sink = read_status(local.home, local.name).sinks[0]
+    sink = read_status(local.catalog, local.name).sinks[0]
     assert (sink.rows, sink.waiting, sink.error) == (count, 0, None)
 
 
@@ -247,6 +247,6 @@ def test_channels_commit_side_by_side(lake: Delta):
 def test_the_status_names_the_table(lake: Delta):
     local = application(lake)
     local.run()
-    sink = read_status(local.home, local.name).sinks[0]
+    sink = read_status(local.catalog, local.name).sinks[0]
     assert (sink.kind, sink.rows, sink.place.startswith(lake.place)) == (lake.operator, COUNT, True)
     assert not outstanding(local.catalog, local.name, deliveries=True).deliveries

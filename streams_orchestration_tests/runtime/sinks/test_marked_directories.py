@@ -219,7 +219,7 @@ def test_the_publisher_of_a_host_marks_directories(tmp_path: Path):
 def test_late_tuples_are_counted(tmp_path: Path):
     local = application(tmp_path, (1, "a", 1), (10, "a", 2), (9, "a", 3), (19, "a", 4), (2, "a", 5))
     run_some(local)
-    (out,) = [each for each in api.read_metrics(local.home, local.name).operators if each.name == "Out"]
+    (out,) = [each for each in api.read_metrics(local.catalog, local.name).operators if each.name == "Out"]
     assert [each.value for each in out.custom if each.name == "late_taken"] == [2]
 
 

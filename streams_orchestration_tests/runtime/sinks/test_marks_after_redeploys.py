@@ -43,7 +43,7 @@ CHANGES: dict[str, tuple[Graph, Graph]] = {
 
 
 def marks(local: LocalApplication) -> set[int | None]:
-    return {each.watermark for each in read_status(local.home, local.name).sinks}
+    return {each.watermark for each in read_status(local.catalog, local.name).sinks}
 
 
 @pytest.mark.parametrize("pes", [1, 4])

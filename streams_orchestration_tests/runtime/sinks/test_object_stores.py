@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import NotDeployableError, OutputError
 from streams_orchestration.runtime.observing.reading import read_status
@@ -38,7 +39,7 @@ def test_all_tuples_are_there_once_at_the_end(s3: S3, tmp_path: Path, parameters
     application = Application(s3, tmp_path, **parameters)
     application.local.run()
     assert (application.visible(), application.waiting()) == (sorted(rows(COUNT)), [])
-    actual = read_status(application.home, application.local.name).sinks[0]
+    actual = read_status(Catalog(application.home), application.local.name).sinks[0]
     assert (actual.rows, actual.waiting, actual.place) == (COUNT, 0, f"s3://{BUCKET}/{application.directory}")
 
 
@@ -139,7 +140,7 @@ def test_files_of_an_earlier_run_are_refused_and_dropped_by_a_fresh_start(s3: S3
 def test_secrets_are_nowhere_but_in_the_environment(s3: S3, tmp_path: Path):
     application = Application(s3, tmp_path)
     application.local.run()
-    status = json.dumps(read_status(application.home, application.local.name), default=str)
+    status = json.dumps(read_status(Catalog(application.home), application.local.name), default=str)
     contents = [path.read_bytes() for path in application.home.root.rglob("*") if path.is_file()]
     for secret in (KEY, SECRET):
         assert secret not in status

@@ -113,7 +113,7 @@ def test_a_directory_that_cannot_be_looked_at_is_a_trouble_of_the_sink(
     local.commit(boundary=True)
     monkeypatch.setattr(gathering, "files_below", broken)
     publisher.deliver("Out", outstanding(local.catalog, local.name, deliveries=True).deliveries)
-    error = read_status(local.home, local.name).sinks[0].error
+    error = read_status(local.catalog, local.name).sinks[0].error
     assert error is not None
     assert "_pending cannot be used: Input/output error; it is tried again, nothing is lost" in error
     assert publisher.unusable() is not None

@@ -49,7 +49,7 @@ def uncommitted(tmp_path: Path) -> LocalApplication:
 
 
 def status(local: LocalApplication) -> SinkStatus:
-    return read_status(local.home, local.name).sinks[0]
+    return read_status(local.catalog, local.name).sinks[0]
 
 
 def directory(local: LocalApplication) -> Path:
@@ -370,7 +370,7 @@ def test_a_directory_that_was_removed_with_what_waited_stops_the_application(loc
     with local.catalog.write() as connection:  # the PE has failed by an outside cause before
         connection.execute(update(tables.pe).values(kind="files: host 0 on north", outside=True))
     Publisher(local.catalog, local.name).turn()
-    actual = read_status(local.home, local.name)
+    actual = read_status(local.catalog, local.name)
     pe = actual.pes[0]
     assert (pe.state, pe.permanent, pe.kind, pe.outside) == ("FAILED", True, "PE 0", False)
     assert "is gone: start over with --fresh" in str(actual.sinks[0].error)

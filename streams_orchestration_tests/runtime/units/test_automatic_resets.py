@@ -178,7 +178,7 @@ def test_others_are_given_time_to_answer_first(later: float, wanted: list[str]):
 def heal(local: LocalApplication, known: dict[str, KnownFailure]) -> tuple[set[str], dict[str, KnownFailure]]:
     """Reset the failed units as a healer does; return them, and the state known afterwards."""
     advance_units(local.catalog, local.name)
-    healing = decide_resets(read_status(local.home, local.name), time.time(), known)
+    healing = decide_resets(read_status(local.catalog, local.name), time.time(), known)
     for failure in healing.resets:
         reset_unit(local.home, local.name, failure.unit, generation=failure.generation)
     return {failure.unit for failure in healing.resets}, healing.known
@@ -198,7 +198,7 @@ def test_all_units_of_a_host_come_back_together_though_it_dies_again_in_their_re
         assert len(hosts.launched) == launches, "once for all of them"
         assert heal(local, known)[0] == set()
     come_up(local)
-    units = read_status(local.home, local.name).units
+    units = read_status(local.catalog, local.name).units
     assert {(each.generation, each.attempts, each.state) for each in units} == {(2, 1, "PROCESSING")}, (
         "one attempt (B5)"
     )

@@ -60,13 +60,13 @@ def test_a_region_is_processing_only_when_every_pe_runs(tmp_path: Path, hosts: F
 
 
 def test_a_pe_that_had_ended_when_a_sink_failed_is_complete_once_its_unit_begins_again(running: Running):
-    out = next(pe.id for pe in read_status(running.home, running.name).pes if "Out" in pe.operators)
+    out = next(pe.id for pe in read_status(running.catalog, running.name).pes if "Out" in pe.operators)
     with running.catalog.write() as connection:
         connection.execute(update(tables.pe).where(tables.pe.c.id == out).values(final=True, state="COMPLETED"))
     record_failure(running.catalog, running.name, "Out", OutputError("Out", "an output is gone", lost=True))
     with running.catalog.write() as connection:
         begin_again(connection, running.name, [running.unit_name])
-    ended = read_status(running.home, running.name).pes[out]
+    ended = read_status(running.catalog, running.name).pes[out]
     assert (ended.state, ended.error, ended.permanent) == ("COMPLETED", None, False)
 
 
@@ -251,9 +251,9 @@ def test_a_reset_touches_its_own_region_only(tmp_path: Path, hosts: FakeHosts, m
     control.launch_hosts(local.catalog, local.name)
     for program in local.programs * 2:
         local.step(program)
-    before = {pe.id: pe for pe in read_status(local.home, local.name).pes}
+    before = {pe.id: pe for pe in read_status(local.catalog, local.name).pes}
     reset_unit(local.home, local.name, "region-1")
-    for pe in read_status(local.home, local.name).pes:
+    for pe in read_status(local.catalog, local.name).pes:
         if pe.unit == "region-1":
             assert (pe.generation, pe.batch) == (2, -1)
         else:
@@ -321,7 +321,7 @@ def test_a_host_that_dies_while_others_are_launched_is_fenced_off(running: Runni
 def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
     control.launch_hosts(local.catalog, local.name)
-    name = next(unit.name for unit in read_status(local.home, local.name).units if unit.region is None)
+    name = next(unit.name for unit in read_status(local.catalog, local.name).units if unit.region is None)
     pe = int(name.removeprefix("pe-"))
     waits = []
     for _ in range(4):
@@ -329,8 +329,8 @@ def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
             connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time()))
             connection.execute(update(tables.pe).where(tables.pe.c.id == pe).values(state="FAILED", error="boom"))
         advance_units(local.catalog, local.name)
-        (failure,) = find_failures(read_status(local.home, local.name), time.time())
-        unit = next(unit for unit in read_status(local.home, local.name).units if unit.name == name)
+        (failure,) = find_failures(read_status(local.catalog, local.name), time.time())
+        unit = next(unit for unit in read_status(local.catalog, local.name).units if unit.name == name)
         assert unit.outage is not None
         waits.append(max(failure.due_at - unit.outage["detected"], 0.0))
         reset_unit(local.home, local.name, name, generation=failure.generation)
@@ -341,7 +341,7 @@ def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
 def test_each_failure_of_a_pe_is_an_event_although_its_cause_is_the_same(tmp_path: Path, hosts: FakeHosts):
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
     control.launch_hosts(local.catalog, local.name)
-    unit = next(unit for unit in read_status(local.home, local.name).units if unit.region is None)
+    unit = next(unit for unit in read_status(local.catalog, local.name).units if unit.region is None)
     (pe,) = unit.pes
     failed = update(tables.pe).where(tables.pe.c.id == pe).values(state="FAILED", error="boom")
     for _ in range(2):
@@ -353,7 +353,7 @@ def test_each_failure_of_a_pe_is_an_event_although_its_cause_is_the_same(tmp_pat
         local.report_running()
     local.trigger()
     local.turn(6)
-    unit = next(each for each in read_status(local.home, local.name).units if each.name == unit.name)
+    unit = next(each for each in read_status(local.catalog, local.name).units if each.name == unit.name)
     assert [event.kind for event in unit.events].count("unhealthy") == 2
     assert unit.completed_epoch > 0
     assert unit.cause is None, "a complete epoch forgets it"

@@ -49,7 +49,7 @@ def epoch(local: LocalApplication) -> None:
 
 
 def units(local: LocalApplication) -> tuple[UnitStatus, ...]:
-    return read_status(local.home, local.name).units
+    return read_status(local.catalog, local.name).units
 
 
 def files(local: LocalApplication) -> list[CutFile]:
@@ -161,7 +161,7 @@ def test_an_explicit_check_looks_at_all_files_of_the_cuts(tmp_path: Path, monkey
     local = application(tmp_path)
     monkeypatch.setattr(cut_files, "MOST_FILES", 1)
     place(local, files(local)[-1].path).unlink()
-    assert check_cut_files(local.home, local.name).keys() == {"region-0"}
+    assert check_cut_files(local.catalog, local.name).keys() == {"region-0"}
     assert kinds(local) == ["cut lost"]
 
 

@@ -94,7 +94,7 @@ def test_a_transaction_that_dies_at_any_statement_changes_nothing(
     running.work()
     running.set(tables.pe, state="FAILED", error="boom")
     advance_units(running.catalog, running.name)
-    before = read_status(running.home, running.name)
+    before = read_status(running.catalog, running.name)
     count, execute, this_thread = 0, Connection.execute, threading.get_ident()
 
     def dying(self: Connection, *arguments: Any, **named: Any) -> Any:
@@ -112,7 +112,7 @@ def test_a_transaction_that_dies_at_any_statement_changes_nothing(
             assert statement > 20, "it has that many statements"
         except CrashError:
             crashing.undo()
-            assert read_status(running.home, running.name) == before
+            assert read_status(running.catalog, running.name) == before
     running.watch()
     assert running.unit.generation == 2
     running.finish()

@@ -22,6 +22,7 @@ from opentelemetry.sdk.metrics.export import (
     PeriodicExportingMetricReader,
 )
 
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors.errors import UNREADABLE
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
 from streams_orchestration.runtime.observing.exposition.family import Family
@@ -61,7 +62,7 @@ class SnapshotSender:
         If the catalog cannot be read, log why, and send only `streams_catalog_up` with 0.
         """
         try:
-            self._snapshot = read_snapshot(self.home)
+            self._snapshot = read_snapshot(Catalog(self.home))
         except UNREADABLE as error:
             log.warning("%s", error)
             self._snapshot = None

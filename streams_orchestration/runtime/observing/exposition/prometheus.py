@@ -10,6 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors.errors import UNREADABLE, NotDeployedError
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
 from streams_orchestration.runtime.observing.exposition.family import Family, Sample
@@ -36,7 +37,7 @@ class SnapshotCollector(Collector):
         If the catalog or application cannot be read, log why, and yield only `streams_catalog_up` with 0.
         """
         try:
-            snapshot = read_snapshot(self.home, self.application)
+            snapshot = read_snapshot(Catalog(self.home), self.application)
         except (*UNREADABLE, NotDeployedError) as error:
             log.warning("%s", error)
             yield _metric(UP, [((), 0.0)])

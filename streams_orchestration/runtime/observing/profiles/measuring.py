@@ -23,7 +23,6 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import find_failures
 
 POLL_SECONDS = 0.5
@@ -41,7 +40,7 @@ class Measurement:
 
 
 def measure_application(
-    home: Home,
+    catalog: Catalog,
     application: str,
     seconds: float,
     pause: Callable[[float], bool],
@@ -54,7 +53,7 @@ def measure_application(
     `FIRST_BATCH_SECONDS` (`_begin`).
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         application: name of the application.
         seconds: duration of the measurement.
         pause: waits for the given seconds, and returns True if the measurement should end early.
@@ -69,8 +68,8 @@ def measure_application(
         OSError, SegmentError: the store cannot be used to calibrate the transport.
     """
     clock = clock or world.now
-    before = _begin(home, application, pause, say, clock)
-    status = read_status(home, application)
+    before = _begin(catalog, application, pause, say, clock)
+    status = read_status(catalog, application)
     resets = _resets(status)
     spent = _processor_seconds(status)
     say(f"Measuring {application} for {seconds:g} s ...")
@@ -80,20 +79,20 @@ def measure_application(
         if pause(min(POLL_SECONDS, max(0.0, end - clock()))):
             remarks.append("it was ended early")
             break
-        status = read_status(home, application)
+        status = read_status(catalog, application)
         if status.state != "RUNNING":
             remarks.append(f"the application was {status.state.lower()} before the time was over")
             break
-    after = read_metrics(home, application, clock())
+    after = read_metrics(catalog, application, clock())
     hosts = None if spent is None else _spent_since(spent, status)
     if after.life != before.life:
         message = f"{application} was restarted while it was measured, so the measurement was discarded. Measure again."
         raise NotProfiledError(message)
-    if again := _resets(read_status(home, application)) - resets:
+    if again := _resets(read_status(catalog, application)) - resets:
         remarks.append(f"{plural(again, 'reset')} happened: repeated work counts twice")
-    compilation = read_compilation(home, application)
+    compilation = read_compilation(catalog, application)
     ended = None if status.state == "RUNNING" else max((each.at for each in after.pes), default=None)
-    profile = profile_of(compilation, before, after, lambda rows: _calibrated(home, application, rows), ended)
+    profile = profile_of(compilation, before, after, lambda rows: _calibrated(catalog, application, rows), ended)
     if hosts is not None:
         around = max(0.0, hosts - sum(pe.cpu_seconds for pe in profile.pes))
         profile = replace(profile, surroundings_seconds=round(around, 3))
@@ -129,7 +128,11 @@ def _spent_since(before: dict[int, float], status: ApplicationStatus) -> float |
 
 
 def _begin(
-    home: Home, application: str, pause: Callable[[float], bool], say: Callable[[str], None], clock: Callable[[], float]
+    catalog: Catalog,
+    application: str,
+    pause: Callable[[float], bool],
+    say: Callable[[str], None],
+    clock: Callable[[], float],
 ) -> ApplicationMetrics:
     """Wait for the first reading of the metrics.
 
@@ -138,9 +141,9 @@ def _begin(
     """
     began, announced = clock(), False
     while True:
-        status = read_status(home, application)
+        status = read_status(catalog, application)
         _refuse(status, clock())
-        metrics = read_metrics(home, application, clock())
+        metrics = read_metrics(catalog, application, clock())
         if not metrics.measured:
             message = (
                 f"{application} was deployed with measuring off (STREAMS_METRICS=off), so it has no metrics. "
@@ -182,9 +185,9 @@ def _resets(status: ApplicationStatus) -> int:
     return sum(unit.resets for unit in status.units)
 
 
-def _calibrated(home: Home, application: str, rows: int) -> tuple[PassageCost, PassageCost]:
+def _calibrated(catalog: Catalog, application: str, rows: int) -> tuple[PassageCost, PassageCost]:
     a = tables.application
-    with Catalog(home).read() as connection:
+    with catalog.read() as connection:
         settings = connection.execute(select(a.c.settings).where(a.c.name == application)).scalar_one()
-    directories = directories_of(home, application, 0, compression=Settings(**settings).compression)
+    directories = directories_of(catalog.home, application, 0, compression=Settings(**settings).compression)
     return calibrate(directories.store, rows, directories.compression)

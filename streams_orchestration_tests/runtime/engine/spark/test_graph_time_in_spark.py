@@ -112,7 +112,7 @@ def published(local: LocalApplication) -> dict[str, Counter[Any]]:
 
 def figures(local: LocalApplication) -> dict[str, int | float]:
     """Return the metrics of the query `Windows`."""
-    (windows,) = (each for each in read_metrics(local.home, local.name).operators if each.name == "Windows")
+    (windows,) = (each for each in read_metrics(local.catalog, local.name).operators if each.name == "Windows")
     return {each.name: each.value for each in windows.custom}
 
 

@@ -142,7 +142,7 @@ def test_results_behind_the_cut_are_repeated_after_a_reset(tmp_path: Path, monke
     monkeypatch.setattr(frame_query, "NOTE_SECONDS", 0.0)  # every poll of the query notes its progress
     with application(tmp_path, graph(width=1)) as local:
         run_some(local, 4)
-        (joined,) = (each for each in read_metrics(local.home, local.name).operators if each.name == "Joined")
+        (joined,) = (each for each in read_metrics(local.catalog, local.name).operators if each.name == "Joined")
         assert 0 < joined.inputs[1].tuples < joined.inputs[0].tuples <= ROWS
         figures = {each.name: each.value for each in joined.custom}
         assert figures["watermark"] >= START.timestamp()

@@ -108,7 +108,7 @@ def test_metrics_of_a_large_application_are_all_sent(
 ):
     many = metrics(operators=tuple(operator_metrics(f"Op{number}") for number in range(3000)))
     large = replace(made_up(), applications=(ObservedApplication(status(), many, ()),))
-    monkeypatch.setattr(opentelemetry, "read_snapshot", lambda _home: large)
+    monkeypatch.setattr(opentelemetry, "read_snapshot", lambda _catalog: large)
     sender.send()
     names = Counter(name for name, _ in received.samples)
     assert names["streams_operator_calls"] == names["streams_operator_state_bytes"] == 3000

@@ -28,12 +28,12 @@ from streams_orchestration_tests.runtime.observing.exposition.samples import Sam
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot) -> Samples:
-    monkeypatch.setattr(prometheus, "read_snapshot", lambda _home, _application: snapshot)
+    monkeypatch.setattr(prometheus, "read_snapshot", lambda _catalog, _application: snapshot)
     return samples_of(read_metrics_text(Home(Path("/nowhere")))[0].decode())
 
 
 def test_figures_are_those_of_the_catalog(home: Home, text: str):
-    samples, (observed,) = samples_of(text), read_snapshot(home).applications
+    samples, (observed,) = samples_of(text), read_snapshot(Catalog(home)).applications
     odd = next(each for each in observed.metrics.operators if each.name == "Odd")
     mine = {"application": observed.name, "operator": "Odd"}
     assert value(samples, "streams_catalog_up") == 1

@@ -38,9 +38,9 @@ def readings(tmp_path: Path, **options: Any) -> tuple[LocalApplication, Applicat
     )
     for program in application.programs:
         application.step(program)
-    before = read_metrics(application.home, application.name)
+    before = read_metrics(application.catalog, application.name)
     application.run()
-    return application, before, read_metrics(application.home, application.name)
+    return application, before, read_metrics(application.catalog, application.name)
 
 
 def test_amounts_are_what_happened_between_two_readings(tmp_path: Path):
@@ -113,7 +113,7 @@ def test_a_time_without_tuples_is_refused(tmp_path: Path):
 def test_an_application_that_does_not_run_is_not_measured(tmp_path: Path):
     application, _, _ = readings(tmp_path)
     with pytest.raises(NotProfiledError, match="is completed, so there is nothing to measure"):
-        measure_application(application.home, application.name, 5, lambda _: False)
+        measure_application(application.catalog, application.name, 5, lambda _: False)
 
 
 def test_an_application_is_measured_while_it_works_until_somebody_wants_to_stop(tmp_path: Path):
@@ -125,7 +125,7 @@ def test_an_application_is_measured_while_it_works_until_somebody_wants_to_stop(
         stepped = [application.step(program) for program in application.programs]
         return not any(stepped)
 
-    actual = measure_application(application.home, application.name, 3600, pause, output.append)
+    actual = measure_application(application.catalog, application.name, 3600, pause, output.append)
     assert actual.remarks == ("it was ended early",)
     assert output[0].endswith("has just begun; waiting for its first batches ...")
     rows = next(each for each in actual.profile.streams if each.operator == "Rows")
