@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streams_orchestration.cli.bringing_up import Start
 from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.jobs import Jobs
@@ -12,6 +11,7 @@ from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
 from streams_orchestration.cli.restoring import restored_facts
+from streams_orchestration.cli.start import Start
 from streams_orchestration.cli.starting import (
     check_to_run,
     compile_to_start,
@@ -41,18 +41,13 @@ def deploy_in_background(
     wanted = check_to_run(compile_to_start(catalog, read, given, request))
     api.require_java()
     with ready_to_start(catalog, wanted.name, "streams deploy") as lock:
-        return start_in_background(Start(catalog, read.path, wanted), lock, request)
+        return start_in_background(Start(catalog, lock, wanted, request, read.path))
 
 
-def start_in_background(start: Start, lock: api.StartLock, request: api.Request) -> int:
+def start_in_background(start: Start) -> int:
     """Bring a compiled application up, wait until its PEs run, and record the deployment in Dagster.
 
     Return the exit status, 0. The start lock is released when the hosts are launched.
-
-    Args:
-        start: the start of the application.
-        lock: the start lock of the application.
-        request: how the application begins.
 
     Raises:
         StreamsRuntimeError, ApplicationError: the application cannot be deployed, or its PEs do not run in time.
@@ -63,8 +58,8 @@ def start_in_background(start: Start, lock: api.StartLock, request: api.Request)
     ran = before is not None and before.shown_state == "RUNNING"
     if not ran:
         note(f"Starting {name} ...")
-    brought = start.launch(lock, request, note)
-    start.complete(note)
+    brought = start.launch(note)
+    start.await_running_and_recording(note)
     facts = restored_facts(brought) if isinstance(brought, api.RestoredApplication) else {}
     status = api.read_status(catalog, name)
     state = f"was {status.shown_state} already" if ran else f"is {status.shown_state}"

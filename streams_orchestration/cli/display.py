@@ -49,7 +49,7 @@ class Display:
         if self._live:
             self._live.stop()
 
-    def wait(self, text: str) -> None:
+    def show_waiting(self, text: str) -> None:
         """Show that something is under way whose progress is not known yet."""
         if self._live:
             self._live.update(Spinner("dots", Text(text)))

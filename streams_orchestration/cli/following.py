@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 
-from streams_orchestration.cli.bringing_up import Start, jobs_of
 from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
+from streams_orchestration.cli.start import jobs_of
 from streams_orchestration.runtime import api
 
 POLL_SECONDS = 0.5
@@ -36,10 +36,9 @@ class Foreground:
     done.
     """
 
-    def __init__(self, catalog: api.Catalog, name: str, start: Start | None = None) -> None:
+    def __init__(self, catalog: api.Catalog, name: str) -> None:
         self._catalog = catalog
         self._name = name
-        self._start = start
         self._seen = 0
         """The mark of the catalog's changes at the last call of `ended`."""
 
@@ -66,10 +65,6 @@ class Foreground:
         `Jobs.record_reset`.
         """
         return BackgroundCall(lambda: jobs_of(self._catalog, self._name).record_reset(failure))
-
-    def deployed(self) -> bool:
-        """Return True once the start has brought the application up."""
-        return self._start is not None and self._start.launched
 
     def advance_and_read(self) -> api.ApplicationStatus:
         """Record the changes of the application's units, and return its status.

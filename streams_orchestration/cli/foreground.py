@@ -6,31 +6,20 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import NoReturn
 
-from streams_orchestration.cli.bringing_up import Start
 from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.failures import INTERRUPTED
 from streams_orchestration.cli.following import POLL_SECONDS, Follower, Foreground, ResetsExhaustedError
 from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
 from streams_orchestration.cli.output import write
+from streams_orchestration.cli.start import Start
 from streams_orchestration.cli.terminal import messages
-from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.runtime import api
 
 
-def run_application(
-    catalog: api.Catalog, spec: Path, lock: api.StartLock, wanted: Deployable, request: api.Request
-) -> tuple[api.ApplicationStatus, int]:
+def run_application(start: Start) -> tuple[api.ApplicationStatus, int]:
     """Run an application until it ends, or until an interrupt stops it; a second interrupt ends this process at once.
-
-    Args:
-        catalog: the catalog.
-        spec: the path of the application's spec.
-        lock: the start lock of the application; it is released when the hosts are launched.
-        wanted: the application.
-        request: how the application begins.
 
     Returns:
         The application's final status, and the exit status: INTERRUPTED or TERMINATED after an interrupt, else 0.
@@ -41,23 +30,17 @@ def run_application(
         CatalogUnavailableError: the catalog stays unavailable for too long.
         StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed.
     """
-    name = wanted.name
-    start, display = Start(catalog, spec, wanted), Display(messages())
-    application = Foreground(catalog, name, start)
-    display.follow_printed(catalog.home.logs(name).glob("pe-*.log"))
-
-    def launch_and_wait() -> None:
-        start.launch(lock, request, display.say)
-        start.await_running()
-
+    name, display = start.name, Display(messages())
+    application = Foreground(start.catalog, name)
+    display.follow_printed(start.catalog.home.logs(name).glob("pe-*.log"))
     interrupts = Interrupts(lambda: display.say(f"Stopping {name}; Ctrl-C again leaves at once ..."))
     try:
         with interrupts, display:
-            after = run_in_foreground(launch_and_wait, application, display, interrupts)
+            after = run_in_foreground(start, application, display, interrupts)
             if after.taken_at is not None:
-                api.cancel_application(catalog, name)  # waits until its hosts have ended
+                api.cancel_application(start.catalog, name)  # waits until its hosts have ended
                 after = application.advance_and_read()
-            if problem := start.recorded():
+            if problem := start.await_recording():
                 display.say(problem)
     except KeyboardInterrupt:
         _leave(name)
@@ -76,12 +59,12 @@ def _leave(name: str) -> NoReturn:
 
 
 def run_in_foreground(
-    launch_and_wait: Callable[[], None], application: Foreground, display: Display, interrupts: Interrupts
+    start: Start, application: Foreground, display: Display, interrupts: Interrupts
 ) -> api.ApplicationStatus:
     """Bring an application up, follow it, and return its final status.
 
     Args:
-        launch_and_wait: the function that deploys the application, launches its hosts, and waits until its PEs run.
+        start: the start of the application.
         application: the application.
         display: the display of the application's progress.
         interrupts: the interrupts, of which the first one stops the application once it is deployed.
@@ -93,9 +76,9 @@ def run_in_foreground(
         ResetsExhaustedError: a unit has failed and must no longer be reset; the application was stopped.
         CatalogUnavailableError: the catalog stays unavailable for too long.
     """
-    display.wait("Waiting for hosts and Spark ...")
+    display.show_waiting("Waiting for hosts and Spark ...")
     try:
-        _wait_for(launch_and_wait, lambda: _show_start(application, display))
+        _wait_for(lambda: start.launch_and_await_running(display.say), lambda: _show_start(start, application, display))
     except api.HostLaunchError as error:
         waits = isinstance(error, api.WaitingForMachineError)
         if not waits and not api.find_failures(application.advance_and_read(), api.now()):
@@ -110,9 +93,9 @@ def run_in_foreground(
     return status if status.state in api.ENDED else _stop(application, display, interrupts)
 
 
-def _show_start(application: Foreground, display: Display) -> None:
+def _show_start(start: Start, application: Foreground, display: Display) -> None:
     """Advance an application that starts, and show its status, once it is deployed and if the catalog can be used."""
-    if not application.deployed():  # another thread may still create or upgrade the catalog
+    if not start.launched:  # another thread may still create or upgrade the catalog
         return
     with suppress(api.NotDeployedError, api.CatalogUnavailableError):
         status = application.advance_and_read()
@@ -123,7 +106,7 @@ def _show_start(application: Foreground, display: Display) -> None:
 def _stop(application: Foreground, display: Display, interrupts: Interrupts) -> api.ApplicationStatus:
     """Stop an application, and show and return its status then."""
     if not interrupts.requested:  # an interrupt has shown it already
-        display.wait("Stopping ...")
+        display.show_waiting("Stopping ...")
     _wait_for(application.cancel)
     status = application.advance_and_read()
     display.show(status, api.now())

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from streams_orchestration.cli.bringing_up import Start
 from streams_orchestration.cli.deploying import start_in_background
 from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
@@ -15,6 +14,7 @@ from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, report_diagnostics
 from streams_orchestration.cli.observing import status_document
 from streams_orchestration.cli.redeploy_table import outcome_table
+from streams_orchestration.cli.start import Start
 from streams_orchestration.cli.starting import (
     check_to_run,
     compile_to_run,
@@ -68,10 +68,10 @@ def redeploy_or_revert(
     with ready_to_start(catalog, wanted.name, "streams redeploy") as lock:
         if (newest := api.read_deployed_options(catalog, wanted.name)) != kept:  # another redeploy was awaited
             wanted = check_to_run(compile_to_run(read, given, newest))
-        start = Start(catalog, read.path, wanted)
+        start = Start(catalog, lock, wanted, request, read.path)
         if fresh or api.read_status_if_deployed(catalog, wanted.name) is None:
-            return start_in_background(start, lock, request)
-        return _redeploy(start, lock, request)
+            return start_in_background(start)
+        return _redeploy(start)
 
 
 def _preview(catalog: api.Catalog, wanted: Deployable, drop_state: Collection[str], again: str) -> int:
@@ -99,14 +99,14 @@ def _preview(catalog: api.Catalog, wanted: Deployable, drop_state: Collection[st
     return 0 if outcome.acceptable else APPLICATION
 
 
-def _redeploy(start: Start, lock: api.StartLock, request: api.Request) -> int:
+def _redeploy(start: Start) -> int:
     """Replace the deployed plan by a new one, record that in Dagster, and show the outcome; return the exit status."""
     note(f"Redeploying {start.name} ...")
     try:
-        brought = start.launch(lock, request, note)
+        brought = start.launch(note)
     except api.RevertedError as error:
         return _show_outcome(start.catalog, start.name, error.redeployment, error)
-    start.complete(note)
+    start.await_running_and_recording(note)
     return _show_outcome(start.catalog, start.name, brought)
 
 

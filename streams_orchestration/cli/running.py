@@ -65,8 +65,9 @@ def run(
                 note(_continuation(wanted.name, before))
             # loads the code that deploys, which a complete application does not need
             from streams_orchestration.cli.foreground import run_application
+            from streams_orchestration.cli.start import Start
 
-            after, interrupted = run_application(catalog, spec, lock, wanted, request)
+            after, interrupted = run_application(Start(catalog, lock, wanted, request, spec))
             return _show_end(catalog, after, again, max_rows, interrupted)
     note(f"{compiled.name} was complete already. `{again} --fresh` computes it from the beginning.")
     return _show_completed(catalog, before, max_rows)

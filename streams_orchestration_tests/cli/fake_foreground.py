@@ -1,18 +1,34 @@
-"""An application in the foreground that only takes note of the calls, in tests of the loop that follows it."""
+"""An application in the foreground and its start, which only take note of the calls, in tests of its loop."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from streams_orchestration.cli.following import Foreground
 from streams_orchestration.cli.interrupts import BackgroundCall
+from streams_orchestration.cli.start import Start
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration_tests.cli.made_up import status
+
+
+class FakeStart(Start):
+    """A start of an application in the foreground that is noted, or that fails with an error."""
+
+    def __init__(self, application: FakeForeground, error: Exception | None = None) -> None:
+        self.application = application
+        self.error = error
+        self.launched = True
+
+    def launch_and_await_running(self, say: Callable[[str], None]) -> None:
+        if self.error is not None:
+            raise self.error
+        self.application.calls.append("deploy")
 
 
 class FakeForeground(Foreground):
@@ -35,9 +51,6 @@ class FakeForeground(Foreground):
     def begin_recording(self, failure: UnitFailure) -> BackgroundCall[object]:
         self.calls.append(f"record {failure.unit}")
         return BackgroundCall(lambda: None)
-
-    def deployed(self) -> bool:
-        return True
 
     def ended(self) -> bool:
         return self.polls <= 1

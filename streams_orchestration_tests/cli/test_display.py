@@ -10,7 +10,7 @@ from streams_orchestration_tests.cli.made_up import NOW, pe, status
 def test_without_a_terminal_there_is_a_line_when_a_state_changes_or_time_has_passed():
     text = StringIO()
     with Display(SafeConsole(file=text, width=40)) as display:
-        display.wait("Starting ...")
+        display.show_waiting("Starting ...")
         display.show(status(), NOW)
         display.show(status(), NOW + 1)
         display.show(status(pes=(pe(0, state="FAILED"),)), NOW + 2)
@@ -27,7 +27,7 @@ def test_without_a_terminal_there_is_a_line_when_a_state_changes_or_time_has_pas
 def test_on_a_terminal_the_table_is_redrawn():
     text = StringIO()
     with Display(SafeConsole(file=text, force_terminal=True, width=100)) as display:
-        display.wait("Starting ...")
+        display.show_waiting("Starting ...")
         display.show(status(), NOW)
         display.say("region-0 failed")
     assert "region-0 failed" in text.getvalue()

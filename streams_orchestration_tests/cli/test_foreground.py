@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,11 @@ import pytest
 from sqlalchemy import update
 
 from streams_orchestration.cli import following, foreground
-from streams_orchestration.cli.bringing_up import Start
 from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.following import Foreground, ResetsExhaustedError
 from streams_orchestration.cli.foreground import run_in_foreground
 from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
+from streams_orchestration.cli.start import Start
 from streams_orchestration.cli.terminal import SafeConsole
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
@@ -31,11 +30,12 @@ from streams_orchestration.runtime.errors.errors import HostLaunchError
 from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
-from streams_orchestration_tests.cli.fake_foreground import FakeForeground
+from streams_orchestration_tests.cli.fake_foreground import FakeForeground, FakeStart
 from streams_orchestration_tests.cli.made_up import pe, status, unit
 from streams_orchestration_tests.runtime.locked import deploy
 
 TIMEOUT_SECONDS = 60.0
+NOT_UP = HostLaunchError("host 0 did not come up")
 COPY = """
 specVersion: 1
 application: copy
@@ -70,14 +70,10 @@ def copy(tmp_path: Path) -> PlannedCompilation:
     return compile_spec(spec)
 
 
-def deploying(application: FakeForeground) -> Callable[[], None]:
-    return lambda: application.calls.append("deploy")
-
-
 def test_a_run_in_the_foreground_goes_on_to_the_end(display: Display) -> None:
     application = FakeForeground(polls=1)
     with Interrupts(lambda: None) as interrupts:
-        assert run_in_foreground(deploying(application), application, display, interrupts).state == "COMPLETED"
+        assert run_in_foreground(FakeStart(application), application, display, interrupts).state == "COMPLETED"
     assert application.calls == ["deploy"]
 
 
@@ -85,7 +81,7 @@ def test_the_end_is_seen_at_once(display: Display, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(following, "POLL_SECONDS", 3600.0)
     application = FakeForeground(polls=2)
     with Interrupts(lambda: None) as interrupts:
-        assert run_in_foreground(deploying(application), application, display, interrupts).state == "COMPLETED"
+        assert run_in_foreground(FakeStart(application), application, display, interrupts).state == "COMPLETED"
 
 
 @pytest.mark.parametrize("values", [{"state": "COMPLETED"}, {"wanted": "STOPPED"}], ids=str)
@@ -102,6 +98,11 @@ def test_the_end_of_an_application_is_noticed_when_the_catalog_changes(
     assert application.advance_and_read().state in ("COMPLETED", "STOPPED")
 
 
+def start_of(copy: PlannedCompilation, home: Home) -> Start:
+    lock = lock_start(home, "copy", "streams run")
+    return Start(Catalog(home), lock, deployable(copy), ContinueFromState(), Path("copy.yaml"))
+
+
 @pytest.mark.usefixtures("no_hosts")
 def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     copy: PlannedCompilation, home: Home, monkeypatch: pytest.MonkeyPatch
@@ -110,11 +111,10 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     monkeypatch.setattr(api, "await_engines", lambda *_: order.append(loaded.is_set()))
     monkeypatch.setattr(Start, "record_deployment", lambda *_: loaded.set())
     monkeypatch.setattr(api, "await_running_pes", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
-    start = Start(Catalog(home), Path("copy.yaml"), deployable(copy))
-    start.launch(lock_start(home, "copy", "streams run"), ContinueFromState(), pytest.fail)
-    start.await_running()
+    start = start_of(copy, home)
+    start.launch_and_await_running(pytest.fail)
     assert order == [False, True], "before the engines are up, and before the PEs run"
-    assert start.recorded() is None
+    assert start.await_recording() is None
 
 
 @pytest.mark.usefixtures("no_hosts")
@@ -146,15 +146,10 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
     monkeypatch.setattr(api, "await_engines", lambda *_: None)
     monkeypatch.setattr(api, "await_running_pes", complete)
     monkeypatch.setattr(Start, "record_deployment", lambda *_: None)
-    start, lock = Start(Catalog(home), Path("copy.yaml"), deployable(copy)), lock_start(home, "copy", "streams run")
-
-    def launch_and_wait() -> None:
-        start.launch(lock, ContinueFromState(), pytest.fail)
-        start.await_running()
-
+    start = start_of(copy, home)
     with Interrupts(lambda: None) as interrupts:
-        application = Foreground(Catalog(home), "copy", start)
-        assert run_in_foreground(launch_and_wait, application, display, interrupts).state == "COMPLETED"
+        application = Foreground(start.catalog, "copy")
+        assert run_in_foreground(start, application, display, interrupts).state == "COMPLETED"
 
 
 def test_an_interrupt_stops_it_and_says_so_once() -> None:
@@ -163,7 +158,7 @@ def test_an_interrupt_stops_it_and_says_so_once() -> None:
     application = FakeForeground(polls=1000)
     with Interrupts(lambda: display.say("Stopping flights")) as interrupts:
         os.kill(os.getpid(), signal.SIGINT)
-        assert run_in_foreground(deploying(application), application, display, interrupts).state == "STOPPED"
+        assert run_in_foreground(FakeStart(application), application, display, interrupts).state == "STOPPED"
     assert application.calls == ["deploy", "cancel"]
     assert output.getvalue().count("Stopping") == 1
 
@@ -189,7 +184,7 @@ def test_an_interrupt_does_not_wait_for_a_reset_that_hangs(display: Display, mon
 
     with Interrupts(lambda: None) as interrupts:
         threading.Thread(target=interrupt, daemon=True).start()
-        assert run_in_foreground(deploying(application), application, display, interrupts).state == "STOPPED"
+        assert run_in_foreground(FakeStart(application), application, display, interrupts).state == "STOPPED"
     assert application.calls == ["deploy", "reset region-0", "cancel"]
     released.set()
 
@@ -198,7 +193,7 @@ def test_hosts_are_judged_by_the_clock_of_the_catalog(display: Display, monkeypa
     monkeypatch.setattr(api, "now", lambda: time.time() - 3600.0)
     application = FakeForeground(polls=5)
     with Interrupts(lambda: None) as interrupts:
-        assert run_in_foreground(deploying(application), application, display, interrupts).state == "COMPLETED"
+        assert run_in_foreground(FakeStart(application), application, display, interrupts).state == "COMPLETED"
     assert application.calls == ["deploy"]
 
 
@@ -206,19 +201,14 @@ def test_an_application_is_stopped_when_no_reset_is_left(display: Display) -> No
     application = FakeForeground(polls=1000)
     application.now = status(pes=(pe(0, state="FAILED", error="boom"),), units=(unit(attempts=5),))
     with Interrupts(lambda: None) as interrupts, pytest.raises(ResetsExhaustedError):
-        run_in_foreground(deploying(application), application, display, interrupts)
+        run_in_foreground(FakeStart(application), application, display, interrupts)
     assert application.calls == ["deploy", "cancel"]
-
-
-def fail() -> None:
-    message = "host 0 did not come up"
-    raise HostLaunchError(message)
 
 
 def test_a_deployment_that_fails_is_stopped_and_is_the_error(display: Display) -> None:
     application = FakeForeground(polls=1000)
     with Interrupts(lambda: None) as interrupts, pytest.raises(HostLaunchError, match="did not come up"):
-        run_in_foreground(fail, application, display, interrupts)
+        run_in_foreground(FakeStart(application, NOT_UP), application, display, interrupts)
     assert application.calls == ["cancel"]
 
 
@@ -226,5 +216,5 @@ def test_a_pe_that_fails_at_once_is_answered_like_one_that_fails_later(display: 
     application = FakeForeground(polls=5)
     application.now = status(pes=(pe(0, state="FAILED", error="boom"),))
     with Interrupts(lambda: None) as interrupts:
-        assert run_in_foreground(fail, application, display, interrupts).state == "COMPLETED"
+        assert run_in_foreground(FakeStart(application, NOT_UP), application, display, interrupts).state == "COMPLETED"
     assert application.calls == ["reset region-0"]

@@ -106,7 +106,7 @@ def test_a_text_is_shown_as_it_is_and_never_taken_for_markup(capfd: pytest.Captu
     assert rendered(table, colour=True, width=60).count(text) == 2
     display = Display(SafeConsole(file=StringIO(), force_terminal=True))
     with display:
-        display.wait(text)
+        display.show_waiting(text)
 
 
 def test_a_name_with_line_ends_begins_no_line_of_its_own(capfd: pytest.CaptureFixture[str], tmp_path: Path):

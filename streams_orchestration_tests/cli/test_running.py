@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,9 @@ import pytest
 from dagster import AssetKey, DagsterRunStatus
 from sqlalchemy import update
 
-from streams_orchestration.cli import bringing_up, foreground, main
+from streams_orchestration.cli import foreground, main
+from streams_orchestration.cli import start as starts
+from streams_orchestration.cli.start import Start
 from streams_orchestration.compiler import compiling
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Progress
@@ -215,10 +216,10 @@ def test_a_run_takes_the_start_lock_once_and_upgrades_the_catalog_once(
 def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def follow(deploy: Callable[[], None], *_: object) -> ApplicationStatus:
+    def follow(start: Start, *_: object) -> ApplicationStatus:
         with pytest.raises(BeingStartedError):
             start_lock.lock_start(home, "copy", "streams deploy", limit=0.0)
-        deploy()
+        start.launch_and_await_running(pytest.fail)
         start_lock.lock_start(home, "copy", "streams deploy", limit=0.0).release()
         return status(state="COMPLETED", sinks=())
 
@@ -226,7 +227,7 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     world(None, status(), monkeypatch)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
     monkeypatch.setattr(api, "bring_up", lambda *_, **__: None)
-    monkeypatch.setattr(bringing_up.Start, "record_deployment", lambda *_: None)
+    monkeypatch.setattr(Start, "record_deployment", lambda *_: None)
     assert main(["run", spec]) == 0
 
 
@@ -269,8 +270,8 @@ def test_the_hint_of_a_clone_names_it(keyed: str, capsys: Capture):
 def nothing_starts(no_hosts: None, running_at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Deploying is real, in the catalog and in Dagster; no host is started, and what is deployed is complete."""
 
-    def follow(deploy: Callable[[], None], *_: object) -> ApplicationStatus:
-        deploy()
+    def follow(start: Start, *_: object) -> ApplicationStatus:
+        start.launch_and_await_running(pytest.fail)
         return status(state="COMPLETED", sinks=())
 
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
@@ -314,7 +315,7 @@ def test_a_deployment_that_dagster_cannot_show_runs_all_the_same_and_that_is_sai
     def refuse(*_: object) -> None:
         raise StateDirectoryError(Path("dagster"), "disk I/O error")
 
-    monkeypatch.setattr(bringing_up.Start, "record_deployment", refuse)
+    monkeypatch.setattr(Start, "record_deployment", refuse)
     assert main(["run", spec]) == 0
     assert "Dagster does not show the deployment of copy: dagster: the state" in capsys.readouterr().err
 
@@ -323,8 +324,8 @@ def test_a_deployment_that_dagster_cannot_show_runs_all_the_same_and_that_is_sai
 @pytest.mark.usefixtures("nothing_starts")
 def test_a_run_does_not_wait_for_a_dagster_that_hangs(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     over = threading.Event()
-    monkeypatch.setattr(bringing_up, "RECORD_TIMEOUT_SECONDS", 0.01)
-    monkeypatch.setattr(bringing_up.Start, "record_deployment", lambda *_: over.wait(60.0))
+    monkeypatch.setattr(starts, "RECORD_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(Start, "record_deployment", lambda *_: over.wait(60.0))
     assert main(["run", spec]) == 0
     over.set()
     assert "Dagster does not show the deployment of copy: recording it took more than 0.01 s" in capsys.readouterr().err
@@ -333,7 +334,7 @@ def test_a_run_does_not_wait_for_a_dagster_that_hangs(spec: str, monkeypatch: py
 def test_a_plan_that_violates_the_condition_of_a_stage_is_not_deployed(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
-    monkeypatch.setattr(foreground, "run_in_foreground", lambda deploy, *_: deploy())
+    monkeypatch.setattr(foreground, "run_in_foreground", lambda start, *_: start.launch_and_await_running(pytest.fail))
     monkeypatch.setattr(
         opening, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Copy is in no PE"
     )

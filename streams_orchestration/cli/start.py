@@ -1,4 +1,4 @@
-"""Brings an application up for a command: its hosts are launched, its PEs run, and Dagster shows the deployment.
+"""The start of an application by a command: its hosts are launched, its PEs run, and Dagster shows the deployment.
 
 The commands differ in how they show the progress.
 """
@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ RECORD_TIMEOUT_SECONDS = 300.0
 """The most seconds that a command waits at its end until Dagster shows the deployment."""
 
 
+@dataclass(slots=True)
 class Start:
     """The start of one application, which another thread records in Dagster.
 
@@ -37,35 +39,41 @@ class Start:
     later; if it were loaded at the end, a short application would have to wait for it.
     """
 
-    def __init__(self, catalog: api.Catalog, spec: Path, wanted: Deployable) -> None:
-        self.catalog = catalog
-        """The catalog, which the start creates if it does not exist."""
-        self._spec = spec
-        self._wanted = wanted
-        self.name = wanted.name
-        """The name of the application."""
-        self._recording: BackgroundCall[None] | None = None
-        self.launched = False
-        """True once the application is in the catalog, and its hosts are launched."""
+    catalog: api.Catalog
+    """The catalog, which the start creates if it does not exist."""
+    lock: api.StartLock
+    """The start lock of the application, which is released when the hosts are launched."""
+    wanted: Deployable
+    """The application."""
+    request: api.Request
+    """How the application begins."""
+    spec: Path
+    """The path of the application's spec."""
+    launched: bool = False
+    """True once the application is in the catalog, and its hosts are launched."""
+    _recording: BackgroundCall[None] | None = field(default=None, init=False)
 
-    def launch(self, lock: api.StartLock, request: api.Request, say: Callable[[str], None]) -> api.BroughtUp:
+    @property
+    def name(self) -> str:
+        """The name of the application."""
+        return self.wanted.name
+
+    def launch(self, say: Callable[[str], None]) -> api.BroughtUp:
         """Bring the application up by `bring_up` of the runtime, report its savepoint, and release its start lock.
 
         Args:
-            lock: the start lock of the application.
-            request: how the application begins.
             say: prints a line about the savepoint from which the application begins.
 
         Raises:
             StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; `bring_up` of the
                 runtime lists the reasons.
         """
-        brought = api.bring_up(self.catalog, lock, self._wanted, request, asked_at=api.read_process_start())
+        brought = api.bring_up(self.catalog, self.lock, self.wanted, self.request, asked_at=api.read_process_start())
         self.launched = True
         if isinstance(brought, api.RestoredApplication):
             for line in restored_lines(brought):
                 say(line)
-        lock.release()
+        self.lock.release()
         return brought
 
     def await_running(self) -> None:
@@ -83,12 +91,17 @@ class Start:
             self._recording = BackgroundCall(self.record_deployment)
         api.await_running_pes(self.catalog, self.name, START_SECONDS)
 
+    def launch_and_await_running(self, say: Callable[[str], None]) -> None:
+        """Bring the application up, and wait until every PE runs; see `launch` and `await_running`."""
+        self.launch(say)
+        self.await_running()
+
     def record_deployment(self) -> None:
         """Record the deployment in Dagster. The priority of this thread is lowered for good."""
         _step_back()
-        jobs_of(self.catalog, self.name).record_deployment(self._spec, self._wanted.compilation)
+        jobs_of(self.catalog, self.name).record_deployment(self.spec, self.wanted.compilation)
 
-    def recorded(self) -> str | None:
+    def await_recording(self) -> str | None:
         """Wait until Dagster shows the deployment; return the reason if `RECORD_TIMEOUT_SECONDS` are over before."""
         if self._recording is None:
             return None
@@ -104,7 +117,7 @@ class Start:
             return f"{problem}: {error}"
         return None
 
-    def complete(self, say: Callable[[str], None]) -> None:
+    def await_running_and_recording(self, say: Callable[[str], None]) -> None:
         """Wait until every PE runs and Dagster shows the deployment; say why Dagster does not show it.
 
         Raises:
@@ -116,7 +129,7 @@ class Start:
         try:
             self.await_running()
         finally:
-            if problem := self.recorded():
+            if problem := self.await_recording():
                 say(problem)
 
 
