@@ -18,7 +18,7 @@ from streams_orchestration.orchestration.asset_keys import KEYS, AssetKeys
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.instance import dagster_home, dagster_instance, run_job_in_process
 from streams_orchestration.orchestration.jobs import cancel_job, reset_job
-from streams_orchestration.orchestration.recorded_deployment import recorded_deployment
+from streams_orchestration.orchestration.recorded_deployment import recorded_deployment, recorded_revert
 from streams_orchestration.orchestration.reset_runs import failure_tags, is_recorded, unit_tags
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, resource_of
 from streams_orchestration.orchestration.spec_state import MISSING, observation, version_of
@@ -57,7 +57,11 @@ class Jobs:
         return keys
 
     def record_deployment(self, spec: Path, compilation: PlannedCompilation) -> None:
-        """Record a deployment in Dagster: store the compiled stages, wait for heartbeats, and change nothing else."""
+        """Record a deployment in Dagster: store the compiled stages, wait for heartbeats, and change nothing else.
+
+        Raises:
+            SharedKeyError: the stored keys give two assets the same key.
+        """
         source = ApplicationSource(self._application, spec.absolute(), compilation.options)
         resource = resource_of(self._home)
         self._run_of(
@@ -65,6 +69,15 @@ class Jobs:
             recorded_deployment(source, compilation, resource, self._keys),
             before=[observation(self._keys.of(self._application, SPEC), version_of(source.spec) or MISSING)],
         )
+
+    def record_revert(self) -> None:
+        """Record in Dagster that the previous plan was restored: wait for heartbeats, and change nothing else.
+
+        Raises:
+            SharedKeyError: the stored keys give two assets the same key.
+        """
+        definitions = recorded_revert(self._application, resource_of(self._home), self._keys)
+        self._run_of(job_name(self._application, "deploy"), definitions)
 
     def cancel(self, timeout: float = CANCEL_SECONDS) -> None:
         """Stop the application, and kill hosts that have not ended after `timeout` seconds; the state is kept."""

@@ -100,7 +100,7 @@ def _preview(catalog: api.Catalog, wanted: Deployable, drop_state: Collection[st
 
 
 def _redeploy(start: Start) -> int:
-    """Replace the deployed plan by a new one, record that in Dagster, and show the outcome; return the exit status."""
+    """Replace the deployed plan by another one, record that in Dagster, and show it; return the exit status."""
     note(f"Redeploying {start.name} ...")
     try:
         brought = start.launch(note)
@@ -113,7 +113,7 @@ def _redeploy(start: Start) -> int:
 def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_run: bool) -> int:
     """Restore the previous plan: at its cut while the new plan is on trial, otherwise by another redeploy.
 
-    Return the exit status. With `dry_run` only show the effects.
+    Return the exit status. With `dry_run` only show the effects. Dagster shows the redeploy.
     """
     if given != GivenOptions(Options(name=given.options.name)):
         message = "--revert restores the previous plan with its options. Remove the other options."
@@ -126,19 +126,15 @@ def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_r
         raise click.UsageError(message, click.get_current_context())
     if dry_run:
         previous = api.recompile_previous_plan(catalog, name)
-        _report(previous)
+        report_diagnostics(previous.compilation.diagnostics)
         return _preview(catalog, previous, request.drop_state, f"streams run SPEC --name {name}")
     if api.end_trial_by_hand(catalog, name):
         return _show_ended_trial(catalog, name)
     api.require_java()
-    try:
-        with ready_to_start(catalog, name, "streams redeploy") as lock:
-            previous = api.recompile_previous_plan(catalog, name)  # from before a redeploy that was awaited here
-            _report(previous)
-            brought = api.bring_up(catalog, lock, previous, request, asked_at=api.read_process_start())
-    except api.RevertedError as error:
-        return _show_outcome(catalog, name, error.redeployment, error)
-    return _show_outcome(catalog, name, brought)
+    with ready_to_start(catalog, name, "streams redeploy") as lock:
+        previous = api.recompile_previous_plan(catalog, name)  # from before a redeploy that was awaited here
+        report_diagnostics(previous.compilation.diagnostics)
+        return _redeploy(Start(catalog, lock, previous, request, spec=None))
 
 
 def _show_ended_trial(catalog: api.Catalog, name: str) -> int:
@@ -146,11 +142,6 @@ def _show_ended_trial(catalog: api.Catalog, name: str) -> int:
     status = api.read_status(catalog, name)
     facts = {"reverted": api.BY_HAND, "state": status.shown_state, "status": status_document(catalog, status)}
     return answer(lambda: facts, f"{name} is {status.shown_state}, with the previous plan.")
-
-
-def _report(previous: Deployable) -> None:
-    note(f"Redeploying {previous.name} ...")
-    report_diagnostics(previous.compilation.diagnostics)
 
 
 def _show_outcome(

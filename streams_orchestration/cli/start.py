@@ -46,9 +46,9 @@ class Start:
     wanted: Deployable
     """The application."""
     request: api.Request
-    """How the application begins."""
-    spec: Path
-    """The path of the application's spec."""
+    """The request: how the application begins."""
+    spec: Path | None
+    """The path of the application's spec; None if the previous plan is restored, which that spec need not describe."""
     launched: bool = False
     """True once the application is in the catalog, and its hosts are launched."""
     _recording: BackgroundCall[None] | None = field(default=None, init=False)
@@ -97,9 +97,13 @@ class Start:
         self.await_running()
 
     def record_deployment(self) -> None:
-        """Record the deployment in Dagster. The priority of this thread is lowered for good."""
+        """Record the deployment or the revert in Dagster. The priority of this thread is lowered for good."""
         _step_back()
-        jobs_of(self.catalog, self.name).record_deployment(self.spec, self.wanted.compilation)
+        jobs = jobs_of(self.catalog, self.name)
+        if self.spec is None:
+            jobs.record_revert()
+        else:
+            jobs.record_deployment(self.spec, self.wanted.compilation)
 
     def await_recording(self) -> str | None:
         """Wait until Dagster shows the deployment; return the reason if `RECORD_TIMEOUT_SECONDS` are over before."""

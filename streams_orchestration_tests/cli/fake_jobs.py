@@ -24,6 +24,9 @@ class FakeJobs:
     def record_deployment(self, spec: Path, compilation: PlannedCompilation) -> None:
         self.asked.append(("record", spec.name, compilation.options))
 
+    def record_revert(self) -> None:
+        self.asked.append(("record revert", self.application))
+
     def cancel(self, timeout: float) -> None:
         self.asked.append(("cancel", self.application, timeout))
 

@@ -106,3 +106,15 @@ def test_a_deployment_of_a_command_is_recorded_as_the_job_would_have_done(
         checks = [dg.AssetCheckKey(keys[-1], "failures_are_mended"), dg.AssetCheckKey(keys[-2], "runs_here")]
         records = [instance.get_latest_asset_check_evaluation_record(key) for key in checks]
         assert all(each is not None and each.evaluation is not None for each in records)
+
+
+def test_a_revert_of_a_command_is_recorded_by_the_job_that_would_have_done_it(
+    controls: jobs.Jobs, runtime: Runtime, tmp_path: Path
+):
+    controls.record_revert()
+    assert not runtime.called("replace", "launch_hosts", "go on"), "the command has restored the plan"
+    with dagster_instance(Home(tmp_path / "home")) as instance:
+        (run,) = instance.get_runs()
+        assert (run.job_name, run.status) == ("demo__deploy", dg.DagsterRunStatus.SUCCESS)
+        assert instance.get_latest_materialization_event(dg.AssetKey(["demo", "deployment"])) is not None
+        assert instance.get_latest_materialization_event(dg.AssetKey(["demo", "deployment_plan"])) is None

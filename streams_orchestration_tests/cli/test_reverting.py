@@ -23,6 +23,7 @@ from streams_orchestration.runtime.deployment.requests import Request, Revert
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.stored_compilation import stored
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.cli.fake_jobs import replace_jobs
 from streams_orchestration_tests.cli.specs import KEYED
 from streams_orchestration_tests.runtime.locked import deploy
 
@@ -79,6 +80,18 @@ def test_the_plan_before_is_shown_and_brought_back_with_its_options(spec: Path, 
     assert {"New[0]", "New[1]", "New[2]"} <= {each["operator"] for each in shown["operators"]}
     assert main(["redeploy", str(spec), "--revert", "--drop-state", "New", "--within", "7"]) == 1
     assert asked == [((("New", 3),), Revert(("New",), within=7.0))]
+
+
+@pytest.mark.usefixtures("running_at_once")
+def test_a_revert_after_the_trial_is_shown_by_dagster_once_its_pes_run(
+    spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    jobs = replace_jobs(monkeypatch)
+    monkeypatch.setattr(api, "bring_up", lambda *_, **__: None)
+    redeployed(spec, "PASSED")
+    assert main(["redeploy", "app", "--revert"]) == 0
+    assert jobs == [("record revert", "app")]
+    assert "Redeploying app" in capsys.readouterr().err
 
 
 def by_command() -> None:
