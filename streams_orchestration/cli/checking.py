@@ -20,7 +20,7 @@ from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, report_diagnostics
 from streams_orchestration.cli.output import write
-from streams_orchestration.cli.starting import compile_to_run
+from streams_orchestration.cli.preparing import compile_to_run
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.checking.left_out import queries_of
 from streams_orchestration.compiler.compiling import broken_conditions
@@ -50,7 +50,9 @@ def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
     api.Settings.from_environment()
     findings: list[Finding] = []
     for finding in (
-        [_finding(specs[0], options, queries=queries)] if len(specs) == 1 else _findings_apart(specs, queries=queries)
+        [_check_here(specs[0], options, queries=queries)]
+        if len(specs) == 1
+        else _check_each_apart(specs, queries=queries)
     ):
         findings.append(finding)
         _report(finding)
@@ -66,7 +68,7 @@ def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
     )
 
 
-def _finding(spec: Path, options: Options, *, queries: bool) -> Finding:
+def _check_here(spec: Path, options: Options, *, queries: bool) -> Finding:
     """Check one application and return its finding, which has the errors of the spec too, without showing it."""
     read = read_application(spec)
     name = read.name
@@ -95,17 +97,17 @@ def _ask_spark(wanted: Deployable) -> None:
     api.add_query_columns(wanted)
 
 
-def _findings_apart(specs: Iterable[Path], *, queries: bool) -> Iterator[Finding]:
+def _check_each_apart(specs: Iterable[Path], *, queries: bool) -> Iterator[Finding]:
     """Check several applications, each in a process of its own, since their modules may have the same names.
 
     With `queries` they are checked one at a time, else as many at once as there are processors. The order is kept.
     """
     most = 1 if queries else os.cpu_count() or 1
     with ThreadPoolExecutor(most) as pool:
-        yield from pool.map(partial(_finding_apart, queries=queries), specs)
+        yield from pool.map(partial(_check_apart, queries=queries), specs)
 
 
-def _finding_apart(spec: Path, *, queries: bool) -> Finding:
+def _check_apart(spec: Path, *, queries: bool) -> Finding:
     command = [sys.executable, "-m", "streams_orchestration", "check", str(spec), "--format", "json", "--quiet"]
     ended = subprocess.run(
         [*command, *(["--queries"] if queries else [])], stdin=subprocess.DEVNULL, capture_output=True, check=False

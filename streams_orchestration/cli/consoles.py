@@ -39,9 +39,9 @@ def console(
         api.require_deployed(api.open_catalog(home, application), application)
     access = access_to(host, port, token, allow_actions=allow_actions)
 
-    def ready(address: str) -> None:
+    def announce(address: str) -> None:
         write(address)
         note("Ctrl-C stops the console; applications run on.")
 
     chosen = None if options == Options() else options
-    return serve(home, access, applications[0] if applications else None, ready, specs, chosen)
+    return serve(home, access, applications[0] if applications else None, announce, specs, chosen)

@@ -63,10 +63,10 @@ def decouple(
     """
     effort: Effort = {"solver": solver, "seconds": seconds, "gap": gap}
     if is_python(problem):
-        return _of_application(problem, options, machines or 2, pe, effort, format_, output)
+        return _decouple_application(problem, options, machines or 2, pe, effort, format_, output)
     tree, wrong = read_document(problem)
     if is_mapping(tree) and "specVersion" in tree:
-        return _of_application(problem, options, machines or 2, pe, effort, format_, output)
+        return _decouple_application(problem, options, machines or 2, pe, effort, format_, output)
     if pe is not None or options != Options():
         message = f"{problem} is a decoupling problem, not a spec: leave out --pe and options of the compiler."
         raise click.UsageError(message)
@@ -88,7 +88,7 @@ def _write(document: dict[str, Any], table: RenderableType, format_: str, output
         write_table(table, output)
 
 
-def _of_application(
+def _decouple_application(
     spec: Path,
     options: Options,
     machines: int,
@@ -105,7 +105,7 @@ def _of_application(
             "then add --profile FILE."
         )
         raise click.UsageError(message)
-    compilation = _as_measured(spec, options)
+    compilation = _compile_as_measured(spec, options)
     plan = compilation.logical, compilation.physical, compilation.fusion
     costs, diagnostics = measured_costs(compilation.logical, compilation.physical, profile)
     report_diagnostics(diagnostics)
@@ -122,7 +122,7 @@ def _of_application(
     return 0
 
 
-def _as_measured(spec: Path, options: Options) -> Compilation:
+def _compile_as_measured(spec: Path, options: Options) -> Compilation:
     """Compile an application without decoupling, and if possible into the PEs in which it was measured; else warn."""
     read = read_application(spec)
     plain = compile_and_report(read, replace(options, profile=None, decoupling=None))

@@ -10,15 +10,15 @@ from streams_orchestration.cli.jobs import Jobs
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
-from streams_orchestration.cli.restoring import restored_facts
-from streams_orchestration.cli.start import Start
-from streams_orchestration.cli.starting import (
-    check_to_run,
-    compile_to_start,
-    ready_to_start,
+from streams_orchestration.cli.preparing import (
+    check_and_report,
+    lock_and_stop_orphans,
     stop_and_note_orphans,
+    upgrade_and_compile,
     usage_errors,
 )
+from streams_orchestration.cli.restoring import restored_facts
+from streams_orchestration.cli.start import Start
 from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.runtime import api
@@ -38,9 +38,9 @@ def deploy_in_background(
     with usage_errors():
         request = api.build_request(savepoint=savepoint, fresh=fresh, drop_state=drop_state)
     catalog, read = api.Catalog(api.Home.default()), read_application(spec)
-    wanted = check_to_run(compile_to_start(catalog, read, given, request))
+    wanted = check_and_report(upgrade_and_compile(catalog, read, given, request))
     api.require_java()
-    with ready_to_start(catalog, wanted.name, "streams deploy") as lock:
+    with lock_and_stop_orphans(catalog, wanted.name, "streams deploy") as lock:
         return start_in_background(Start(catalog, lock, wanted, request, read.path))
 
 

@@ -117,7 +117,7 @@ class Follower:
         """
         while True:
             status, decisions = api.supervise(
-                self._look, self._known, self._begin_reset, patience=api.SENSOR_GRACE_SECONDS, now=api.now
+                self._advance_and_show, self._known, self._begin_reset, patience=api.SENSOR_GRACE_SECONDS, now=api.now
             )
             self._known = decisions.known
             if status.state == "COMPLETED" or status.taken_at is not None:
@@ -128,7 +128,7 @@ class Follower:
             if self._pause(POLL_SECONDS):
                 return status
 
-    def _look(self) -> api.ApplicationStatus:
+    def _advance_and_show(self) -> api.ApplicationStatus:
         """Advance and show the application, collect the results of resets and records, and return the status."""
         status = self._advance()
         self._display.show(status, api.now())
@@ -186,12 +186,14 @@ class Follower:
         ended = [each for each in self._beginning if each[1].wait(0.0)]
         self._beginning = [each for each in self._beginning if each not in ended]
         for unit, task in ended:
-            self._result(task, f"The reset of {unit} failed")
+            self._report_error(task, f"The reset of {unit} failed")
         if self._recording is not None and self._recording[1].wait(0.0):
             unit, task = self._recording
             self._recording = None
             if not any(each.exhausted and each.unit == unit for each in api.find_failures(status, api.now())):
-                self._result(task, f"Dagster does not show the reset of {unit}")  # else the unit's failure is reported
+                self._report_error(
+                    task, f"Dagster does not show the reset of {unit}"
+                )  # else the unit's failure is reported
         done = self._done(status)
         if done and self._recording is None:
             self._recording = done[0], self._application.begin_recording(self._begun.pop(done[0]))
@@ -200,7 +202,7 @@ class Follower:
         """Return the units whose reset is finished and not recorded yet."""
         return [unit.name for unit in status.units if unit.name in self._begun and _works(unit, self._begun[unit.name])]
 
-    def _result(self, task: BackgroundCall[object], otherwise: str) -> None:
+    def _report_error(self, task: BackgroundCall[object], otherwise: str) -> None:
         try:
             task.result()
         except api.StreamsRuntimeError as error:

@@ -37,7 +37,7 @@ def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
         return 0
     log_to_standard_error(logging.WARNING, "%(asctime)s %(levelname)s %(message)s")
     with ExitStack() as stack:
-        send, seconds = _sender(home, stack) if otlp else (lambda: None, SERVING_PAUSE_SECONDS)
+        send, seconds = _open_and_announce_sender(home, stack) if otlp else (lambda: None, SERVING_PAUSE_SECONDS)
         has_ended = serve_metrics(home, *serve, stack) if serve is not None else lambda: False
         with Interrupts(lambda: None) as interrupts:
             while not interrupts.requested and not has_ended():
@@ -78,7 +78,7 @@ def serve_metrics(home: api.Home, host: str, port: int, stack: ExitStack) -> Cal
     return lambda: serving.wait(0.0)
 
 
-def _sender(home: api.Home, stack: ExitStack) -> tuple[Callable[[], None], float]:
+def _open_and_announce_sender(home: api.Home, stack: ExitStack) -> tuple[Callable[[], None], float]:
     """Return a function that sends the metrics once, and the seconds between two calls, and announce these.
 
     The sender is closed with the stack.

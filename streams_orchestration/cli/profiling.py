@@ -47,7 +47,7 @@ def measure_profile(
     """
     current().application = application
 
-    decision = _decision(compare) if compare is not None else None
+    decision = _read_decision(compare) if compare is not None else None
     catalog = api.open_catalog(api.Home.default(), application)
     with Interrupts(lambda: None) as interrupts:
         measurement = api.measure_application(catalog, application, seconds, interrupts.pause, note)
@@ -68,7 +68,7 @@ def measure_profile(
     return 0
 
 
-def _decision(path: Path) -> dict[str, Any]:
+def _read_decision(path: Path) -> dict[str, Any]:
     """Read the document of a decision, which must contain its predictions."""
     read_assignment(path)
     tree, _ = read_document(path)

@@ -13,15 +13,15 @@ from streams_orchestration.cli.invocation import answer, current, write_json
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, report_diagnostics
 from streams_orchestration.cli.observing import status_document
-from streams_orchestration.cli.redeploy_table import outcome_table
-from streams_orchestration.cli.start import Start
-from streams_orchestration.cli.starting import (
-    check_to_run,
+from streams_orchestration.cli.preparing import (
+    check_and_report,
     compile_to_run,
-    ready_to_start,
+    lock_and_stop_orphans,
     run_words,
     usage_errors,
 )
+from streams_orchestration.cli.redeploy_table import outcome_table
+from streams_orchestration.cli.start import Start
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions, Options
@@ -61,20 +61,20 @@ def redeploy_or_revert(
         raise click.UsageError(message, click.get_current_context())
     catalog, read = api.Catalog(api.Home.default()), read_application(spec)
     kept = api.read_deployed_options(catalog, given.options.name or read.name)
-    wanted = check_to_run(compile_to_run(read, given, kept))
+    wanted = check_and_report(compile_to_run(read, given, kept))
     if dry_run:
-        return _preview(catalog, wanted, drop_state, run_words(read.path, given.options))
+        return _show_preview(catalog, wanted, drop_state, run_words(read.path, given.options))
     api.require_java()
-    with ready_to_start(catalog, wanted.name, "streams redeploy") as lock:
+    with lock_and_stop_orphans(catalog, wanted.name, "streams redeploy") as lock:
         if (newest := api.read_deployed_options(catalog, wanted.name)) != kept:  # another redeploy was awaited
-            wanted = check_to_run(compile_to_run(read, given, newest))
+            wanted = check_and_report(compile_to_run(read, given, newest))
         start = Start(catalog, lock, wanted, request, read.path)
         if fresh or api.read_status_if_deployed(catalog, wanted.name) is None:
             return start_in_background(start)
         return _redeploy(start)
 
 
-def _preview(catalog: api.Catalog, wanted: Deployable, drop_state: Collection[str], again: str) -> int:
+def _show_preview(catalog: api.Catalog, wanted: Deployable, drop_state: Collection[str], again: str) -> int:
     """Show the effects that a redeploy would have; return the exit status.
 
     The status is 1 if state would be lost or the redeploy refused, or if there is nothing to redeploy since the
@@ -127,11 +127,11 @@ def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_r
     if dry_run:
         previous = api.recompile_previous_plan(catalog, name)
         report_diagnostics(previous.compilation.diagnostics)
-        return _preview(catalog, previous, request.drop_state, f"streams run SPEC --name {name}")
+        return _show_preview(catalog, previous, request.drop_state, f"streams run SPEC --name {name}")
     if api.end_trial_by_hand(catalog, name):
         return _show_ended_trial(catalog, name)
     api.require_java()
-    with ready_to_start(catalog, name, "streams redeploy") as lock:
+    with lock_and_stop_orphans(catalog, name, "streams redeploy") as lock:
         previous = api.recompile_previous_plan(catalog, name)  # from before a redeploy that was awaited here
         report_diagnostics(previous.compilation.diagnostics)
         return _redeploy(Start(catalog, lock, previous, request, spec=None))

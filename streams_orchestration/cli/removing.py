@@ -14,7 +14,7 @@ from rich.text import Text
 from streams_orchestration.cli.failures import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note, warning
-from streams_orchestration.cli.starting import ready_to_start
+from streams_orchestration.cli.preparing import lock_and_stop_orphans
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.model.brief import count, plural
 from streams_orchestration.runtime import api
@@ -56,7 +56,7 @@ def remove(application: str, *, results: bool, dry_run: bool, yes: bool) -> int:
     if not yes and not _ask_to_remove(application):
         note("Nothing was removed.")
         return APPLICATION
-    with ready_to_start(catalog, application, "streams remove") as lock:
+    with lock_and_stop_orphans(catalog, application, "streams remove") as lock:
         api.remove_application(catalog, lock, application, results=results)
     text = f"{application} is removed."
     if facts["machines"]:

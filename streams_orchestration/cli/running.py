@@ -12,15 +12,15 @@ from streams_orchestration.cli.late_sinks import undelivered
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.metrics import losses
 from streams_orchestration.cli.observing import status_document
-from streams_orchestration.cli.starting import (
-    check_to_run,
-    compile_to_start,
-    ready_to_start,
+from streams_orchestration.cli.preparing import (
+    check_and_report,
+    lock_and_stop_orphans,
     run_words,
+    upgrade_and_compile,
     usage_errors,
 )
 from streams_orchestration.cli.terminal import results
-from streams_orchestration.compiler.checking.deployable import Deployable, Identified
+from streams_orchestration.compiler.checking.deployable import Identified, deployable
 from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.runtime import api
@@ -52,15 +52,16 @@ def run(
     catalog = api.Catalog(api.Home.default())
     read = read_application(spec)
     again = run_words(spec, given.options)
-    compiled = compile_to_start(catalog, read, given, request)
-    is_first = not catalog.home.root.exists() and catalog.version() is None
-    # an application that cannot run leaves no state directory, which the start lock would create
-    wanted = _runnable(compiled) if is_first else None
-    with ready_to_start(catalog, compiled.name, "streams run") as lock:
+    compiled = upgrade_and_compile(catalog, read, given, request)
+    if not catalog.home.root.exists() and catalog.version() is None:
+        deployable(compiled)  # an application that cannot run leaves no state directory, which the start lock creates
+        api.require_java()
+    with lock_and_stop_orphans(catalog, compiled.name, "streams run") as lock:
         continues = isinstance(request, api.ContinueFromState)
         before = _deployed_before(catalog, compiled) if continues else None
-        if before is None or before.state != "COMPLETED" or _has_more(catalog, compiled.name):
-            wanted = wanted or _runnable(compiled)
+        if before is None or before.state != "COMPLETED" or _find_and_note_input(catalog, compiled.name):
+            wanted = check_and_report(compiled)
+            api.require_java()
             if before is not None:
                 note(_continuation(wanted.name, before))
             # loads the code that deploys, which a complete application does not need
@@ -71,13 +72,6 @@ def run(
             return _show_end(catalog, after, again, max_rows, interrupted)
     note(f"{compiled.name} was complete already. `{again} --fresh` computes it from the beginning.")
     return _show_completed(catalog, before, max_rows)
-
-
-def _runnable(compiled: Identified) -> Deployable:
-    """Check that a compiled application can run here, print its warnings, and return it as deployable."""
-    wanted = check_to_run(compiled)
-    api.require_java()
-    return wanted
 
 
 def _deployed_before(catalog: api.Catalog, compiled: Identified) -> api.ApplicationStatus | None:
@@ -122,10 +116,10 @@ def _continuation(name: str, before: api.ApplicationStatus) -> str:
     return f"{name}: continuing from {_point(before)}; `--fresh` would start over."
 
 
-def _has_more(catalog: api.Catalog, application: str) -> bool:
-    """Return True, and say so, if sources of a complete application have more input than they had at its end.
+def _find_and_note_input(catalog: api.Catalog, application: str) -> bool:
+    """Find out and print if sources of a complete application have more input than they had at its end.
 
-    Say that this is unknown, and return False, if a source fails.
+    Return True if one has. If a source fails, print that this is unknown, and return False.
     """
     try:
         sources = api.find_sources_with_input(catalog, application)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note
-from streams_orchestration.cli.starting import locked_start
+from streams_orchestration.cli.preparing import take_start_lock
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.model.brief import count, plural
 from streams_orchestration.runtime import api
@@ -30,7 +30,7 @@ def create(application: str, name: str | None, within: float) -> int:
     current().application = application
     catalog = api.open_catalog(home, application)
     api.require_deployed(catalog, application)
-    with locked_start(home.prepare(), application, "streams savepoint create") as lock:
+    with take_start_lock(home.prepare(), application, "streams savepoint create") as lock:
         note(f"Taking a savepoint of {application} ...")
         created = api.create_savepoint(catalog, lock, name, within=within)
     facts = _facts(created.manifest, created.place) | {"pausedSeconds": created.paused_seconds}

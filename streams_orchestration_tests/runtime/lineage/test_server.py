@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.cli.starting import locked_start
+from streams_orchestration.cli.preparing import take_start_lock
 from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.hosts import host as hosts
@@ -202,7 +202,7 @@ def test_the_command_that_starts_it_warns_of_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     def start() -> str:
-        locked_start(Home(tmp_path).prepare(), "app", "streams run").release()
+        take_start_lock(Home(tmp_path).prepare(), "app", "streams run").release()
         return capsys.readouterr().err
 
     monkeypatch.setitem(sys.modules, "openlineage.client", None)

@@ -27,7 +27,7 @@ from streams_orchestration.model.secrets import without_secrets
 from streams_orchestration.runtime import api
 
 
-def compile_to_start(catalog: api.Catalog, read: ReadSpec, given: GivenOptions, request: api.Request) -> Identified:
+def upgrade_and_compile(catalog: api.Catalog, read: ReadSpec, given: GivenOptions, request: api.Request) -> Identified:
     """Upgrade an older catalog, and compile an application for a request.
 
     An application that continues from its state keeps the options of its deployment, if this version of the product can
@@ -55,17 +55,18 @@ def compile_to_run(read: ReadSpec, given: GivenOptions, kept: Options | None = N
     Raises:
         ApplicationError: the application has errors; they include those that its operators find themselves.
     """
-    options = given.options if kept is None else _fitted(read, given, kept)
+    options = given.options if kept is None else _fit_and_report(read, given, kept)
     try:
         return identified(compile_unchecked(read, options))
     except CompileError as error:
         raise with_findings_of_operators(error) from error
 
 
-def _fitted(read: ReadSpec, given: GivenOptions, kept: Options) -> Options:
-    """Return the kept options that fit the spec, overridden by the options that the user gave.
+def _fit_and_report(read: ReadSpec, given: GivenOptions, kept: Options) -> Options:
+    """Fit the kept options to the spec, print the outcome, and return them with the options that the user gave.
 
-    Warn of kept options that do not fit; if all fit, note which ones are used.
+    The user's options override kept ones. Kept options that do not fit are left out with a warning; if all fit, a note
+    names the ones that are used.
     """
     application, fitted = given.options.name or read.name, fit(read, kept, given.over)
     for remark in fitted.remarks:
@@ -109,7 +110,7 @@ def run_words(spec: Path, options: Options) -> str:
     return f"streams run {shlex.quote(str(spec))}{name}"
 
 
-def check_to_run(compiled: Identified) -> Deployable:
+def check_and_report(compiled: Identified) -> Deployable:
     """Check that a compiled application can run here, print its warnings, and return it as deployable.
 
     Raises:
@@ -120,8 +121,8 @@ def check_to_run(compiled: Identified) -> Deployable:
     return wanted
 
 
-def locked_start(home: api.Home, application: str, command: str) -> api.StartLock:
-    """Lock the start of an application for this process; report a wait for another process, and a missing package.
+def take_start_lock(home: api.Home, application: str, command: str) -> api.StartLock:
+    """Take the start lock of an application for this process; report a wait for another one, and a missing package.
 
     Raises:
         BeingStartedError: another process holds the lock for too long.
@@ -137,14 +138,14 @@ def locked_start(home: api.Home, application: str, command: str) -> api.StartLoc
 
 
 @contextmanager
-def ready_to_start(catalog: api.Catalog, application: str, command: str) -> Generator[api.StartLock]:
+def lock_and_stop_orphans(catalog: api.Catalog, application: str, command: str) -> Generator[api.StartLock]:
     """Lock the start of an application, and stop processes that lost hosts have left.
 
     Raises:
         BeingStartedError: another process holds the lock for too long.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
-    with locked_start(catalog.home.prepare(), application, command) as lock:
+    with take_start_lock(catalog.home.prepare(), application, command) as lock:
         detail(f"State directory {catalog.home.root}, catalog {catalog.name}")
         stop_and_note_orphans(catalog, application)
         yield lock
