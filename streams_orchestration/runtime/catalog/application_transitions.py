@@ -69,7 +69,7 @@ def want_running(connection: Connection, application: str, until: float | None) 
     _update(connection, application, wanted="RUNNING", runs_until=until)
 
 
-def begin_running(connection: Connection, application: str, settings: Settings) -> None:
+def continue_application(connection: Connection, application: str, settings: Settings) -> None:
     """Mark an application that had stopped as RUNNING from now on; its hosts start with these settings."""
     _update(connection, application, state="RUNNING", settings=asdict(settings), started_at=clock.now())
 

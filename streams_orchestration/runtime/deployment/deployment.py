@@ -7,13 +7,14 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
+from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan
 from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.application_transitions import (
-    begin_running,
+    continue_application,
     insert_application,
     replace_compilation,
     want_running,
@@ -86,7 +87,7 @@ def write_first_plan(opened: OpenedApplication, *, fresh: bool = False, asks_spa
 
 
 def continue_from_state(opened: OpenedApplication) -> None:
-    """Begin a run of a deployed application from its state; `launch_hosts` starts its hosts.
+    """Continue a deployed application from its state; `launch_hosts` starts its hosts.
 
     Imports and Exports are connected again.
 
@@ -98,22 +99,22 @@ def continue_from_state(opened: OpenedApplication) -> None:
             way; or a run is to continue a complete application with a Spark query that has closed all its windows.
         StateDirectoryError, CatalogError: the state directory cannot be used.
     """
+    a, wanted = tables.application, opened.wanted
     prepare_stored()
     with opened.catalog.write() as connection:
-        declare(connection, _continue_deployed(connection, opened))
+        row = ApplicationRow.one(connection, select(a).where(a.c.name == opened.name))
+        require_same(row, wanted)
+        continue_in_new_run(connection, opened)
+        declare(connection, _replace_stored(connection, row, wanted))
         connect(connection)
 
 
-def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Compilation:
-    """Begin a run of a deployed application; return its compilation with the deployed numbers of its PEs.
+def _replace_stored(connection: Connection, row: ApplicationRow, wanted: Deployable) -> Compilation:
+    """Replace the stored compilation of the same plan, and its stored programs unless the application was redeployed.
 
-    Replace the stored compilation and, unless the application was redeployed, the stored programs.
+    Return the compilation with the deployed numbers of its PEs.
     """
-    a, application, wanted = tables.application, opened.name, opened.wanted
     compilation = wanted.compilation
-    row = ApplicationRow.one(connection, select(a).where(a.c.name == application))
-    require_same(row, wanted)
-    begin_from_state(connection, opened)
     if row.plan == FIRST_PLAN:
         _write_programs(connection, wanted.plan)
     else:  # the deployed PEs have other numbers than the compiled ones
@@ -121,12 +122,12 @@ def _continue_deployed(connection: Connection, opened: OpenedApplication) -> Com
     if any(program.engine == "dataframe" for program in wanted.plan.programs):
         compilation = compilation.with_columns_of(read_stored(row))
     # the fingerprint does not cover uids, so they may have changed
-    replace_compilation(connection, application, stored(compilation))
+    replace_compilation(connection, row.name, stored(compilation))
     return compilation
 
 
-def begin_from_state(connection: Connection, opened: OpenedApplication) -> None:
-    """Begin a run of an application from its state: record its kind, and reopen complete parts if it may continue them.
+def continue_in_new_run(connection: Connection, opened: OpenedApplication) -> None:
+    """Begin a run of the wanted kind, in which the application continues; reopen its complete parts if the kind may.
 
     Args:
         connection: a connection in a write transaction.
@@ -141,7 +142,7 @@ def begin_from_state(connection: Connection, opened: OpenedApplication) -> None:
     application, run = opened.name, opened.run
     begin_run(connection, application, run)
     reopened = (run.available_now or run.reopens) and reopen(connection, application)
-    resume(connection, application, opened.settings, restarts=reopened)
+    continue_if_stopped(connection, application, opened.settings, reopened=reopened)
 
 
 def _insert(connection: Connection, compilation: Compilation, opened: OpenedApplication) -> None:
@@ -181,15 +182,15 @@ def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:
         replace_program(connection, program.application, program.pe, dump(program))
 
 
-def resume(
+def continue_if_stopped(
     connection: Connection,
     application: str,
     settings: Settings,
     *,
-    restarts: bool = False,
+    reopened: bool = False,
     until: float | None = None,
 ) -> bool:
-    """Mark an application as wanted to run. If it has stopped, it restarts; return True if it does.
+    """Mark an application as wanted to run. If it has stopped, let it continue; return True if it had.
 
     Every PE then continues after its last commit, in a new generation that fences off old processes. Its hosts get the
     given settings, their failed launches no longer count, and an open trial begins its time again. A unit with a Spark
@@ -198,8 +199,8 @@ def resume(
     Args:
         connection: a connection in a write transaction.
         application: the name of the application.
-        settings: the settings of its hosts if it restarts.
-        restarts: restart it even if it runs or is complete.
+        settings: the settings of its hosts if it continues.
+        reopened: let it continue even if it runs or is complete, since parts of it were reopened.
         until: the end of a temporary run in unix seconds; None without an end.
 
     Raises:
@@ -212,9 +213,9 @@ def resume(
     # a bounded run that has stopped by itself is no longer wanted, but may not be marked as STOPPED yet
     stopped = row.state == "STOPPED" or (row.wanted == "STOPPED" and row.state != "COMPLETED")
     want_running(connection, application, until)
-    if not (stopped or restarts):
+    if not (stopped or reopened):
         return False
-    begin_running(connection, application, settings)
+    continue_application(connection, application, settings)
     forget_launches(connection, application)
     t = tables.trial  # a redeploy may have been interrupted, with its trial still open
     trial = (t.c.application == application, t.c.state == "OPEN")

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
-from streams_orchestration.runtime.deployment.deployment import resume
+from streams_orchestration.runtime.deployment.deployment import continue_if_stopped
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import add_query_columns
 from streams_orchestration.runtime.deployment.requests import Redeploy, Revert
@@ -148,7 +148,7 @@ def replace_plan(opened: OpenedApplication, redeployment: Redeployment, request:
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     held = HeldUnits(catalog, application, programs, redeployment.ending)
     change = PlanChange(held, after, redeployment, request.within, world.monotonic() + request.within)
-    with resumed(opened) as was_stopped:
+    with continue_or_stop_again(opened) as was_stopped:
         rehearse(change)
         with units_on_hold(held):
             garbage = switch_at_cut(change)
@@ -180,8 +180,8 @@ def try_out(trial: PlanOnTrial) -> Redeployment:
 
 
 @contextmanager
-def resumed(opened: OpenedApplication) -> Generator[bool]:
-    """Mark an application as wanted to run; if the block raises, stop one that was stopped before.
+def continue_or_stop_again(opened: OpenedApplication) -> Generator[bool]:
+    """Let an application continue that is stopped; if the block raises, stop it again.
 
     Yield True if it was stopped.
 
@@ -195,7 +195,7 @@ def resumed(opened: OpenedApplication) -> Generator[bool]:
     try:
         with catalog.write() as connection:
             require_incomplete(connection, application)
-            was_stopped = resume(connection, application, opened.settings)
+            was_stopped = continue_if_stopped(connection, application, opened.settings)
         yield was_stopped
     except BaseException:
         if was_stopped:

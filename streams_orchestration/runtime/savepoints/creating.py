@@ -20,7 +20,7 @@ from streams_orchestration.runtime.catalog.rows import ApplicationRow, Connectio
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
-from streams_orchestration.runtime.deployment.deployment import resume
+from streams_orchestration.runtime.deployment.deployment import continue_if_stopped
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.programs.deployed_pes import deployed_pes
 from streams_orchestration.runtime.redeployment.deployed_plan import deployed_plan, stored_facts
@@ -151,12 +151,12 @@ def _at_rest(held: HeldUnits, within: float) -> Generator[None]:
         )
         raise SavepointError(message)
     stopped = status.state == "STOPPED"
-    resumed = False
+    continued = False
     with units_on_hold(held):
         try:
             rest = ""
             if not postpone_if_drained(held):
-                resumed = stopped
+                continued = stopped
                 _run_to_a_cut(catalog, application, for_a_while=stopped)
                 launch_hosts(catalog, application)
                 rest = drain(held, world.monotonic() + within, mend=False)
@@ -170,7 +170,7 @@ def _at_rest(held: HeldUnits, within: float) -> Generator[None]:
                 raise SavepointError(message)
             yield
         finally:
-            if resumed:
+            if continued:
                 cancel_application(catalog, application)
 
 
@@ -182,7 +182,9 @@ def _run_to_a_cut(catalog: Catalog, application: str, *, for_a_while: bool) -> N
     settings = Settings.from_environment(catalog.home.environment)
     with catalog.write() as connection:
         application_row(connection, catalog.home, application)
-        resume(connection, application, settings, until=clock.now() + HOLD_SECONDS if for_a_while else None)
+        continue_if_stopped(
+            connection, application, settings, until=clock.now() + HOLD_SECONDS if for_a_while else None
+        )
 
 
 def _explain_missing_cut(catalog: Catalog, application: str, rest: str) -> str:

@@ -10,7 +10,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.operators.contract.operator import Offset, Operator, SourceOperator
 from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.runtime.catalog.application_transitions import insert_application
-from streams_orchestration.runtime.deployment.deployment import begin_from_state
+from streams_orchestration.runtime.deployment.deployment import continue_in_new_run
 from streams_orchestration.runtime.deployment.dropping import drop_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.programs.batches import StateFile
@@ -172,7 +172,7 @@ class _Restoring:
             plan = stored_plan(new.compilation, redeployment.after)
             insert_application(connection, application, plan, self._opened.settings)
             begin(connection, new, {})
-            begin_from_state(connection, self._opened)
+            continue_in_new_run(connection, self._opened)
             enter_directories(connection, application, self._accepted.unmarked)
             refuse_doubled_exports(connection, application, manifest)
             notes = go_on_reading(connection, redeployment, manifest)

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
-from streams_orchestration.runtime.deployment.deployment import resume
+from streams_orchestration.runtime.deployment.deployment import continue_if_stopped
 from streams_orchestration.runtime.errors.errors import CommitUnknownError, HostLaunchError, NotDeployableError
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.machines.agent import Agent, Machine
@@ -140,7 +140,7 @@ def test_failed_launches_before_a_stop_do_not_count_after_the_next_start(home: H
     change(home, 0, state="FAILED", launches=5)
     with Catalog(home).write() as connection:
         connection.execute(update(tables.application).values(wanted="STOPPED"))
-        resume(connection, "app", Settings())
+        continue_if_stopped(connection, "app", Settings())
         assert list(connection.scalars(select(tables.host.c.launches))) == [0, 0]
 
 
