@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.redeployment.outcome import Redeployment
 
 
-def deploy_compiled(home: api.Home, compilation: PlannedCompilation, request: api.Request) -> api.BroughtUp:
+def deploy_compiled(catalog: api.Catalog, compilation: PlannedCompilation, request: api.Request) -> api.BroughtUp:
     """Write a compiled application to the catalog as the one to run under its name; see `write_and_try_out`.
 
     Its missing hosts are started by a step of their own, which is retried by itself: a repeated request could start
@@ -32,11 +32,11 @@ def deploy_compiled(home: api.Home, compilation: PlannedCompilation, request: ap
             `write_and_try_out` lists.
     """
     wanted = _check_deployable(compilation)
-    with api.lock_start(home.prepare(), wanted.name, "deploy") as lock:
-        return api.write_and_try_out(api.Catalog(home), lock, wanted, request)
+    with api.lock_start(catalog.home.prepare(), wanted.name, "deploy") as lock:
+        return api.write_and_try_out(catalog, lock, wanted, request)
 
 
-def restore_previous(home: api.Home, application: str, request: api.Revert) -> api.BroughtUp:
+def restore_previous(catalog: api.Catalog, application: str, request: api.Revert) -> api.BroughtUp:
     """Restore the plan from before the last redeploy; return the redeploy, or None if a trial was reverted.
 
     The previous plan is read under the start lock, so that it is the one from before a redeploy that was awaited there.
@@ -48,10 +48,9 @@ def restore_previous(home: api.Home, application: str, request: api.Revert) -> a
         StreamsRuntimeError, ValidationError, ValueError, OSError: there is no previous plan, or it is refused or fails
             its trial.
     """
-    catalog = api.open_catalog(home, application)
     if api.end_trial_by_hand(catalog, application):
         return None
-    with api.lock_start(home.prepare(), application, "redeploy") as lock:
+    with api.lock_start(catalog.home.prepare(), application, "redeploy") as lock:
         previous = api.recompile_previous_plan(catalog, application)
         return api.bring_up(catalog, lock, previous, request)
 

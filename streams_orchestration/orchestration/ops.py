@@ -124,7 +124,8 @@ def write_wanted_state_op(key: str) -> NamedOp:
                 run=api.RunKind(available_now=_is_bounded_run(context)),
             )
             if isinstance(request, api.Revert):
-                _write_previous_plan(context, request, application, streams.directory())
+                catalog = api.open_catalog(streams.directory(), application)
+                _write_previous_plan(context, request, application, catalog)
             else:
                 _write_compiled_plan(context, request, application, streams)
 
@@ -132,10 +133,10 @@ def write_wanted_state_op(key: str) -> NamedOp:
 
 
 def _write_previous_plan(
-    context: dg.OpExecutionContext, request: "api.Revert", application: str, home: api.Home
+    context: dg.OpExecutionContext, request: "api.Revert", application: str, catalog: "api.Catalog"
 ) -> None:
     """Write the previous plan to the catalog as the wanted plan."""
-    put_in_place(context, lambda: restore_previous(home, application, request))
+    put_in_place(context, lambda: restore_previous(catalog, application, request))
     context.log.info("%s runs with the previous plan again", application)
 
 
@@ -143,8 +144,8 @@ def _write_compiled_plan(
     context: dg.OpExecutionContext, request: "api.Request", application: str, streams: StreamsResource
 ) -> None:
     """Write the compiled plan to the catalog as the wanted plan, and store its decision as the applied one."""
-    home, compilation = streams.directory(), streams.artifacts.compilation(application)
-    brought = put_in_place(context, lambda: deploy_compiled(home, compilation, request))
+    catalog, compilation = api.Catalog(streams.directory()), streams.artifacts.compilation(application)
+    brought = put_in_place(context, lambda: deploy_compiled(catalog, compilation, request))
     if isinstance(brought, api.RestoredApplication):
         for note in brought.notes:
             context.log.info("%s", note)

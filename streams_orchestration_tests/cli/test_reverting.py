@@ -100,7 +100,7 @@ def by_command() -> None:
 
 def by_dagster() -> None:
     with pytest.raises(StreamsRuntimeError, match="that is all"):
-        restore_previous(api.Home.default(), "app", Revert())
+        restore_previous(api.Catalog(api.Home.default()), "app", Revert())
 
 
 @pytest.mark.parametrize("revert", [by_command, by_dagster])

@@ -139,7 +139,7 @@ def test_settings_hold_for_their_directory_alone(tmp_path: Path, spec: Path, mon
         master="local", driver_memory="2g",
     )  # fmt: skip
     compilation = compile_spec(spec, Options())
-    deploy_compiled(resource.directory(), compilation, ContinueFromState())
+    deploy_compiled(Catalog(resource.directory()), compilation, ContinueFromState())
     assert api.list_applications(Catalog(resource.directory())) == ("demo",)
     with sa.create_engine(f"sqlite:///{tmp_path}/its.db").connect() as connection:
         (settings,) = connection.execute(sa.text("select settings from application")).scalars()
