@@ -56,7 +56,7 @@ class Foreground:
         The call ends when other processes can see that the reset is under way. Its errors are as of `reset_unit` in
         `runtime.deployment.reset`.
         """
-        return BackgroundCall(lambda: api.reset_failed_unit(self._catalog.home, failure))
+        return BackgroundCall(lambda: api.reset_failed_unit(self._catalog, failure))
 
     def begin_recording(self, failure: api.UnitFailure) -> BackgroundCall[object]:
         """Begin to record in Dagster that the failed unit works again, unless a run has recorded it already.

@@ -109,7 +109,7 @@ class Jobs:
             )
         except UNRECORDED as error:  # perhaps after the reset has begun, which is not repeated in a later generation
             note(f"Dagster cannot record that {unit} is reset: {error}")
-            api.reset_unit(self._home, self._application, unit, generation=failed, force=force)
+            api.reset_unit(self._catalog, self._application, unit, generation=failed, force=force)
             api.await_reset(self._catalog, self._application, unit, failed, RESET_SECONDS, note)
 
     def record_reset(self, failure: api.UnitFailure) -> None:

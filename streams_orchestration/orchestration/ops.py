@@ -233,7 +233,7 @@ def _await_taken(catalog: "api.Catalog", application: str, timeout: float) -> ap
         status, decisions = api.supervise(
             lambda: api.advance_and_read_status(catalog, application),
             known,
-            lambda failure: api.reset_failed_unit(catalog.home, failure),
+            lambda failure: api.reset_failed_unit(catalog, failure),
             patience=api.SENSOR_GRACE_SECONDS,
         )
         known = decisions.known

@@ -101,7 +101,7 @@ def _begin_resets(context: dg.OpExecutionContext, config: ResetUnit, catalog: "a
             else list(api.find_failed_units(api.read_status(catalog, application), api.now()))
         )
         generations = [
-            api.reset_unit(catalog.home, application, unit, generation=config.generation, force=config.force)
+            api.reset_unit(catalog, application, unit, generation=config.generation, force=config.force)
             for unit in units
         ]
     except api.CommitUnknownError as error:

@@ -263,7 +263,7 @@ class _Tick:
         """Begin the reset of a unit here, since a run takes seconds to start. If that fails, the run begins it."""
         name = f"{failure.application}: {failure.unit}"
         try:
-            generation = api.reset_failed_unit(self.catalog.home, failure)
+            generation = api.reset_failed_unit(self.catalog, failure)
         except api.StreamsRuntimeError as error:
             self.context.log.warning("%s: %s; the requested run resets it", name, error)
         else:

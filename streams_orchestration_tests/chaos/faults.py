@@ -352,7 +352,7 @@ def resume(process: psutil.Process) -> None:
 def request_reset(scene: Scene, unit: str) -> None:
     """Begin a reset of a unit, whatever comes of it."""
     with contextlib.suppress(StreamsRuntimeError):
-        reset_unit(scene.home, scene.application, unit, force=True)
+        reset_unit(Catalog(scene.home), scene.application, unit, force=True)
 
 
 def _interrupted(scene: Scene, unit: str, place: str) -> subprocess.Popen[bytes]:

@@ -62,7 +62,7 @@ class Healer:
         with contextlib.suppress(StreamsRuntimeError, OSError):
             for failure in find_failures(advance_and_read_status(Catalog(self.home), self.application), time.time()):
                 if not failure.exhausted:
-                    reset_unit(self.home, self.application, failure.unit, generation=failure.generation)
+                    reset_unit(Catalog(self.home), self.application, failure.unit, generation=failure.generation)
 
     def process(self) -> psutil.Process | None:
         """Return the process that heals, if it is a process of its own."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment import reset as resetting
 from streams_orchestration.runtime.hosts.launcher import LocalLauncher
@@ -47,7 +48,7 @@ def main(home: str, application: str, unit: str, place: str) -> None:
         resetting.launch_hosts = die
     elif place == "behind the launch of a host":
         control.LocalLauncher = DyingLauncher
-    resetting.reset_unit(Home(Path(home)), application, unit, force=True)
+    resetting.reset_unit(Catalog(Home(Path(home))), application, unit, force=True)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
         recording.set()
         assert over.wait(TIMEOUT_SECONDS)
 
-    def begin(_home: Home, _application: str, unit: str, **_: Any) -> int:
+    def begin(_catalog: Catalog, _application: str, unit: str, **_: Any) -> int:
         begun.append(unit)
         return 1
 

@@ -191,14 +191,14 @@ class Runtime(SimpleNamespace):
         return self.orphans
 
     def reset_unit(
-        self, home: Home, application: str, unit: str, *, generation: int | None = None, force: bool = False
+        self, catalog: Catalog, application: str, unit: str, *, generation: int | None = None, force: bool = False
     ) -> int:
-        require_lasting_hosts(Catalog(home), application)
+        require_lasting_hosts(catalog, application)
         self._called("reset_unit", application, unit, generation, force)
         return self.generation
 
-    def reset_failed_unit(self, home: Home, failure: UnitFailure) -> int:
-        return self.reset_unit(home, failure.application, failure.unit, generation=failure.generation)
+    def reset_failed_unit(self, catalog: Catalog, failure: UnitFailure) -> int:
+        return self.reset_unit(catalog, failure.application, failure.unit, generation=failure.generation)
 
     def read_status(self, catalog: Catalog, application: str) -> Any:
         self._called("read_status", application)

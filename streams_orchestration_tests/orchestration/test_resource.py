@@ -60,8 +60,8 @@ def test_applications_of_two_homes_are_merged_and_reset_each_in_its_own(
 ):
     homes: list[tuple[str, Path]] = []
 
-    def reset(home: Home, name: str, *_: Any, **__: Any) -> int:
-        homes.append((name, home.root))
+    def reset(catalog: Catalog, name: str, *_: Any, **__: Any) -> int:
+        homes.append((name, catalog.home.root))
         return 2
 
     runtime.status = failed(running())

@@ -117,7 +117,7 @@ class Product:
             working = min(self._working(unit), default=None)
             with self.catalog.write() as connection:
                 connection.execute(update(p).where(p.c.id == working).values(outside=cause == OUTSIDE, **failed))
-        reset_unit(self.home, self.name, name, force=True)
+        reset_unit(Catalog(self.home), self.name, name, force=True)
         with self.catalog.write() as connection:
             connection.execute(update(p).where(p.c.state == "FAILED").values(state="RUNNING", error=None))
         self.report_running()

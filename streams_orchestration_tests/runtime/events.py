@@ -33,6 +33,6 @@ def happens(local: LocalApplication, event: str, number: int) -> None:
                 answers = local.execute(program, plan)
                 if number % 2:
                     commit_batch(local.catalog, program, plan, answers, 0.0)
-            reset_unit(local.home, local.name, program.unit, force=True)
+            reset_unit(local.catalog, local.name, program.unit, force=True)
         case _:
-            reset_unit(local.home, local.name, sorted(local.units)[number % len(local.units)], force=True)
+            reset_unit(local.catalog, local.name, sorted(local.units)[number % len(local.units)], force=True)

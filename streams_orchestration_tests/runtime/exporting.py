@@ -125,7 +125,7 @@ def happen(both: list[LocalApplication], events: list[tuple[str, int, int]]) -> 
             case "trigger":
                 application.trigger()
             case "reset":
-                reset_unit(application.home, application.name, program.unit, force=True)
+                reset_unit(application.catalog, application.name, program.unit, force=True)
             case _:
                 collect_garbage(application.catalog, application.name, application.programs)
     run_until_idle(*both)

@@ -73,7 +73,7 @@ class Ordeal:
 
     def reset(self, number: int) -> None:
         units = sorted(self.local.units)
-        reset_unit(self.local.home, self.local.name, units[number % len(units)], force=True)
+        reset_unit(self.local.catalog, self.local.name, units[number % len(units)], force=True)
 
     def trigger(self, _number: int) -> None:
         self.local.trigger()

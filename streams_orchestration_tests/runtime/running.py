@@ -123,7 +123,7 @@ class Running:
         """Look once, and reset what fails."""
         advance_units(self.catalog, self.name)
         if (failure := self.failure) is not None and not failure.exhausted:
-            reset_unit(self.home, self.name, self.unit_name, generation=failure.generation)
+            reset_unit(Catalog(self.home), self.name, self.unit_name, generation=failure.generation)
 
     def expire(self) -> None:
         """Let the running timer expire."""

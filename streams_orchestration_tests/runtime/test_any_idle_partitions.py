@@ -100,7 +100,7 @@ def test_every_replay_shows_a_tuple_the_same_watermark(events: list[Any], lag: i
                 case ("trigger", _):
                     local.trigger()
                 case ("reset", _):
-                    reset_unit(local.home, local.name, local.units[0], force=True)
+                    reset_unit(local.catalog, local.name, local.units[0], force=True)
                 case ("redeploy", _):
                     longer = not longer
                     redeploy(local, plan(file, longer=longer, pes=pes, **given_))

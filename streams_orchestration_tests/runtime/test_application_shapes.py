@@ -53,6 +53,6 @@ def test_results_committed_and_not_published_are_published_after_a_reset(data: P
         pass
     while (plan := local.plan(consumer)) is not None:
         commit_batch(local.catalog, consumer, plan, local.execute(consumer, plan), 0.0)
-    reset_unit(local.home, local.name, consumer.unit, force=True)
+    reset_unit(local.catalog, local.name, consumer.unit, force=True)
     local.run()
     assert results(local, "diamond") == SHAPES["diamond"].expected

@@ -137,7 +137,7 @@ def test_a_stream_that_is_offered_in_turns_is_taken_once_whatever_fails(events: 
                 case "step":
                     application.step(program)
                 case "reset":
-                    reset_unit(application.home, name, program.unit, force=True)
+                    reset_unit(application.catalog, name, program.unit, force=True)
                 case "collect":
                     collect_garbage(application.catalog, name, application.programs)
                 case "commit late":

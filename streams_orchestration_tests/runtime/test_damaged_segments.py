@@ -55,6 +55,6 @@ def test_the_consumer_names_it_and_a_reset_of_the_region_writes_it_anew(local: L
     (error,) = [result.failure.message for result in local.execute(consumer, plan) if result.failure]
     assert f"stream {stream}: the segment {path} {message}" in error
     assert "A reset of the region" in error
-    reset_unit(local.home, local.name, "region-0")
+    reset_unit(local.catalog, local.name, "region-0")
     local.run()
     assert published(local.published("Out")) == expected_totals(rows(COUNT))

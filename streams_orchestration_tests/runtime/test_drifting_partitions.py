@@ -148,7 +148,7 @@ def test_a_reset_repeats_the_decision_of_a_clock_although_a_partition_is_far_ahe
     """The replay is divided into smaller batches, so the fast partition meets its limit earlier."""
     local = application(tmp_path, topic)
     after_idleness(local, topic, machine)
-    reset_unit(local.home, local.name, local.units[0], force=True)
+    reset_unit(local.catalog, local.name, local.units[0], force=True)
     local.source_limit = 1
     read_until(local, 3, range(50, 51))
 

@@ -103,7 +103,7 @@ def test_a_reset_brings_the_watermarks_back(tmp_path: Path, turns: int):
     local = LocalApplication(Home(tmp_path / "home"), in_event_time(graph, fusion="manual", pes=3), source_limit=7)
     for turn in range(turns):
         run_some(local, 1 + turn)
-        reset_unit(local.home, local.name, local.units[0], force=True)
+        reset_unit(local.catalog, local.name, local.units[0], force=True)
     local.run()
     assert shown(local) == met_by(TUPLES)
 

@@ -120,7 +120,7 @@ def test_an_exporter_that_is_idle_already_holds_up_no_new_importer(
     machine.write("Busy", "3000 b 4", "11000 b 8")
     machine.turn(idle, busy, reader)
     assert panes(reader) == [(9999, "b", 4)]
-    reset_unit(reader.home, "reader", reader.units[0], force=True)
+    reset_unit(reader.catalog, "reader", reader.units[0], force=True)
     machine.write("Busy", "21000 b 16")
     machine.turn(idle, busy, reader)
     assert panes(reader) == [(9999, "b", 4), (19999, "b", 8)]

@@ -68,7 +68,7 @@ class Growing:
         return [tuple(row.values()) for path in paths for row in pq.read_table(path).to_pylist()]
 
     def reset(self) -> None:
-        reset_unit(self.local.home, self.local.name, self.local.units[0], force=True)
+        reset_unit(self.local.catalog, self.local.name, self.local.units[0], force=True)
 
     def decisions(self) -> int:
         views = (read_view(self.local.catalog, program) for program in self.local.programs)

@@ -201,7 +201,7 @@ def test_a_reset_of_the_importer_changes_no_pane(tmp_path: Path, consistent: boo
                 local.trigger()
             for program in local.programs:
                 local.step(program)
-        reset_unit(reader.home, "reader", reader.units[0], force=True)
+        reset_unit(reader.catalog, "reader", reader.units[0], force=True)
     run_until_idle(writer, reader)
     assert panes(reader) == sorted(
         (10_000 * pane + 9_999, key, sum(i for i in range(10 * pane, 10 * pane + 10) if "ab"[i % 2] == key))

@@ -43,7 +43,7 @@ def shown(local: LocalApplication) -> list[tuple[Any, ...]]:
 def test_no_tuple_of_files_in_order_is_late(tmp_path: Path, source_limit: int, turns: int):
     local = LocalApplication(Home(tmp_path / "home"), compiled(tmp_path), source_limit)
     run_some(local, turns)
-    reset_unit(local.home, local.name, local.units[0], force=True)
+    reset_unit(local.catalog, local.name, local.units[0], force=True)
     local.source_limit = 11
     run_some(local, turns)
     redeploy(local, compiled(tmp_path, redeployed=True))

@@ -102,7 +102,7 @@ def test_neither_the_shape_nor_redeploys_nor_resets_decide_which_tuples_are_late
             if step.then == "redeploy":
                 redeploy(local, plan(step.shape))
             elif step.then == "reset":
-                reset_unit(local.home, local.name, local.units[0], force=True)
+                reset_unit(local.catalog, local.name, local.units[0], force=True)
             local.source_limit = step.limit
         local.run()
         found = [rows_of(local, name) for name in ("Out", "TooLate")[: 1 + judge.has_late]]

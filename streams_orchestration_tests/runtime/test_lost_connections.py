@@ -108,7 +108,9 @@ def run(home: Home, compilation: PlannedCompilation, through: Callable[[str, Cal
         if turn % 2 == 1 and turn < 20:
             unit = sorted(local.units)[turn // 2 % len(local.units)]
             generation = read_view(local.catalog, next(p for p in local.programs if p.unit == unit)).generation
-            through("reset", lambda u=unit, g=generation: reset_unit(home, local.name, u, generation=g, force=True))
+            through(
+                "reset", lambda u=unit, g=generation: reset_unit(Catalog(home), local.name, u, generation=g, force=True)
+            )
         if turn % 2 == 0:
             through("collect", lambda: collect_garbage(local.catalog, local.name, local.programs))
         contents.append(content(home, local.name))

@@ -65,7 +65,7 @@ def test_a_reset_replays_the_same_epochs(events: list[tuple[str, int]], tmp_path
         if action == "step":
             local.step(local.programs[number % len(local.programs)])
         else:
-            reset_unit(local.home, local.name, "region-0", force=True)
+            reset_unit(local.catalog, local.name, "region-0", force=True)
     local.run()
     assert epochs(local) == [list(range(10)), list(range(10, 20)), list(range(20, 23))]
 

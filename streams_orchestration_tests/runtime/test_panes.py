@@ -104,7 +104,7 @@ def test_panes_are_equal_after_resets(tmp_path: Path, merged: bool, turns: int):
     local = LocalApplication(Home(tmp_path / "home"), plan, 7)
     for turn in range(turns):
         run_some(local, 1 + turn)
-        reset_unit(local.home, local.name, local.units[0], force=True)
+        reset_unit(local.catalog, local.name, local.units[0], force=True)
     local.run()
     check(local, merged=merged)
 

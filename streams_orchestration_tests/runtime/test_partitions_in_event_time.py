@@ -126,7 +126,7 @@ def test_an_idle_partition_holds_nothing_up_and_a_reset_repeats_that(kafka: Brok
     assert before == 10 * (last - 1)
     assert [each.idle for each in decisions(local)] == [(f"{topic}/{PARTITIONS - 1}",)]
 
-    reset_unit(local.home, local.name, local.units[0], force=True)
+    reset_unit(local.catalog, local.name, local.units[0], force=True)
     local.source_limit = 7
     assert watermark_of(local) == 190
     read_all(local, 19 * PARTITIONS + (last - 20) * len(others))
@@ -200,7 +200,7 @@ def test_a_partition_that_is_added_holds_the_watermark_where_it_is(
     local.turn()
     assert watermark_of(local) == reached + 20, "partition 1 is idle"
 
-    reset_unit(local.home, local.name, local.units[0], force=True)
+    reset_unit(local.catalog, local.name, local.units[0], force=True)
     read_all(local, 38 + last + 5 - 20 + 2)
     local.turn(2)
     assert watermark_of(local) == reached + 20

@@ -152,7 +152,7 @@ def test_files_that_a_reset_retracted_do_not_reappear_after_a_power_loss(tmp_pat
     local.commit(boundary=True)
     local.commit()
     publish(local.catalog, local.name)
-    reset_unit(local.home, local.name, "region-0")
+    reset_unit(local.catalog, local.name, "region-0")
     publish(local.catalog, local.name)
     disk.lose_power(removals=True)
     local.run()

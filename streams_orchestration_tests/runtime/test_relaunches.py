@@ -49,7 +49,7 @@ def test_a_program_that_aborts_by_its_relaunch_count_goes_on_from_its_cut(place:
     for _ in range(2):
         with pytest.raises(StepError, match="abort"):
             stepped.run()
-        reset_unit(stepped.home, stepped.name, unit)
+        reset_unit(stepped.catalog, stepped.name, unit)
         stepped.report_running()
     stepped.run()
     lines = [line for file in stepped.published("sums.csv") for line in file.read_text().splitlines()]

@@ -180,7 +180,7 @@ def test_a_put_that_fails_resets_the_unit_and_changes_no_result(
         except StepError as error:
             assert "cannot be reached: timed out. Check that it can be reached" in str(error)
             for unit in local.units:
-                reset_unit(local.home, local.name, unit, force=True)
+                reset_unit(local.catalog, local.name, unit, force=True)
             stages.INSTANCES = InstanceCache()
         turn += 1
     ordeal.finish()
@@ -252,7 +252,7 @@ def test_streams_of_a_single_host_stay_on_its_machine_and_a_reset_makes_them_aga
         for program in local.programs[1:]:
             local.step(program)
     assert check_cuts(local.catalog, local.name) == {}, "no cut needs it"
-    reset_unit(local.home, local.name, "region-0", force=True)
+    reset_unit(local.catalog, local.name, "region-0", force=True)
     stages.INSTANCES = InstanceCache()
     local.run()
     assert published(local.published("Out")) == sorted(rows(COUNT))

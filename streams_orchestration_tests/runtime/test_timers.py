@@ -73,7 +73,7 @@ def test_a_reset_brings_timers_back(tmp_path: Path, kind: dict[str, Any], turns:
     local = LocalApplication(Home(tmp_path / "home"), compilation, source_limit=7)
     for turn in range(turns):
         run_some(local, 1 + turn)
-        reset_unit(local.home, local.name, local.units[0], force=True)
+        reset_unit(local.catalog, local.name, local.units[0], force=True)
     local.run()
     assert shown(local) == WANTED
 

@@ -74,7 +74,7 @@ def test_after_a_reset_of_the_exporter_an_uncommitted_import_sees_the_replay_too
     reader.turn(2)
     before = published(reader.published("Kept"))
     writer.turn()  # taken back before anybody has read it
-    reset_unit(writer.home, "exporter", "region-0")
+    reset_unit(writer.catalog, "exporter", "region-0")
     run_until_idle(writer, reader)
     assert before
     assert published(reader.published("Kept")) == sorted([*before, *doubled(40)]), "twice what was read before, no more"
@@ -97,7 +97,7 @@ def test_retracted_segments_are_kept_for_a_batch_of_an_import_under_way(tmp_path
     reads = next(program for program in reader.programs if program.imports)
     plan = reader.plan(reads)
     assert plan is not None
-    reset_unit(writer.home, "exporter", "region-0")
+    reset_unit(writer.catalog, "exporter", "region-0")
     collect_garbage(writer.catalog, "exporter", writer.programs)
     commit_batch(reader.catalog, reads, plan, reader.execute(reads, plan), 0.0)
     assert segments(writer)
@@ -112,7 +112,7 @@ def test_retracted_segments_are_not_kept_for_a_cancelled_import(tmp_path: Path):
     cancel_application(reader.catalog, "importer", 0.0)
     writer.turn()
     assert segments(writer)
-    reset_unit(writer.home, "exporter", "region-0")
+    reset_unit(writer.catalog, "exporter", "region-0")
     collect_garbage(writer.catalog, "exporter", writer.programs)
     assert segments(writer) == []
 

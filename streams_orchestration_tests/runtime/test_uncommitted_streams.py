@@ -77,7 +77,7 @@ def test_after_a_reset_the_replay_is_read_too_and_the_reader_goes_on(local: Loca
         local.step(first)
     local.step(reader)
     local.step(first)
-    reset_unit(local.home, local.name, "region-0")
+    reset_unit(local.catalog, local.name, "region-0")
     local.run()
     data = rows(COUNT) + [(k, 2 * n) for k, n in rows(COUNT)]
     assert seen(local) == Counter(data) + Counter(rows(15)), "what was read before the reset came again"
@@ -89,7 +89,7 @@ def test_retracted_segments_are_kept_for_a_batch_under_way(local: LocalApplicati
     local.step(first)
     plan = local.plan(reader)
     assert plan is not None
-    reset_unit(local.home, local.name, "region-0")
+    reset_unit(local.catalog, local.name, "region-0")
     collect_garbage(local.catalog, local.name, local.programs)
     commit_batch(local.catalog, reader, plan, local.execute(reader, plan), 0.0)
     with local.catalog.read() as connection:
@@ -106,7 +106,7 @@ def test_numbers_that_a_reset_has_used_up_hold_nobody_up(tmp_path: Path):
     for _ in range(3):
         while local.step(first):
             pass
-        reset_unit(local.home, local.name, "region-0", force=True)
+        reset_unit(local.catalog, local.name, "region-0", force=True)
     local.run()
     assert published(local.published("Inside")) == sorted((k, 2 * n) for k, n in rows(2 * OUTSTANDING_LIMIT))
     assert not Counter(rows(2 * OUTSTANDING_LIMIT)) - seen(local)

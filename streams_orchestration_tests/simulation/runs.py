@@ -334,7 +334,7 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks
                     if often:
                         by_hand[failure.unit] = scheduler.now
                     # a host that faults have ended at each of its starts is started by hand, and so is a unit
-                    reset_unit(home, name, failure.unit, generation=failure.generation, force=often)
+                    reset_unit(Catalog(home), name, failure.unit, generation=failure.generation, force=often)
             except StreamsRuntimeError as error:
                 scheduler.note(f"healer: {type(error).__name__}: {error}")
             world.sleep(HEALER_SECONDS)

@@ -23,13 +23,12 @@ from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.processes.processes import is_here, kill
 from streams_orchestration.runtime.settings.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.sinks.retraction import retract
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.controller import advance_unit, mark_taken_up, unit_row
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.failures import UnitFailure, is_late
 from streams_orchestration.runtime.units.health import read_health
-from streams_orchestration.runtime.units.reading import open_catalog, read_units
+from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_events import Event, ResetRequested, TimerFired
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
@@ -41,7 +40,7 @@ class NotResetError(StreamsRuntimeError):
 
 
 def reset_unit(
-    home: Home,
+    catalog: Catalog,
     application: str,
     unit: str,
     *,
@@ -56,7 +55,7 @@ def reset_unit(
     application that have failed or hang are killed before, and retracted outputs are removed.
 
     Args:
-        home: the state directory.
+        catalog: the catalog.
         application: name of the application.
         unit: `region-0`, or `pe-3` for a PE in no region.
         generation: the failed generation; None for the current one. If the unit has a later one already, it is not
@@ -76,7 +75,6 @@ def reset_unit(
         OtherVersionError: another version of the product wrote the program of a PE.
         StreamsRuntimeError: a redeploy has removed a unit meanwhile, or a rule of the protocol is broken.
     """
-    catalog = open_catalog(home, application)
     require_lasting_hosts(catalog, application)
     status = read_units(catalog, application)
     if status.state == "STOPPED":
@@ -104,12 +102,12 @@ def reset_unit(
     return row.generation
 
 
-def reset_failed_unit(home: Home, failure: UnitFailure) -> int:
+def reset_failed_unit(catalog: Catalog, failure: UnitFailure) -> int:
     """Begin the reset that a failure needs, unless its unit has a later generation; return its generation now.
 
     For errors see `reset_unit`.
     """
-    return reset_unit(home, failure.application, failure.unit, generation=failure.generation)
+    return reset_unit(catalog, failure.application, failure.unit, generation=failure.generation)
 
 
 def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:

@@ -112,7 +112,7 @@ def await_reset(
         if not failure.gone or world.monotonic() > until:
             raise FailedAgainError(failure)
         say(f"{FailedAgainError(failure)}; it is reset again")
-        reset_failed_unit(catalog.home, failure)
+        reset_failed_unit(catalog, failure)
 
     while True:
         late = world.monotonic() > until

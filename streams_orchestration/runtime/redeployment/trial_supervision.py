@@ -77,7 +77,7 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
     def begin(failure: UnitFailure) -> None:
         try:
             with _reverted_without_hosts(catalog, application):
-                reset_failed_unit(catalog.home, failure)
+                reset_failed_unit(catalog, failure)
         except NotResetError as error:  # the trial is decided nevertheless
             log.warning("%s", error)
 

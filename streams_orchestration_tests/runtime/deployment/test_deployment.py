@@ -132,7 +132,7 @@ def test_an_application_that_is_stopped_during_a_reset_continues_from_the_cut(
     """Its PEs are at the cut, in an epoch that is later than the one in the record of the region."""
     local = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
     local.step(local.programs[0])
-    reset_unit(home, "app", "region-0", force=True)
+    reset_unit(Catalog(home), "app", "region-0", force=True)
     if fails_again:
         with local.catalog.write() as connection:
             connection.execute(update(tables.pe).values(state="FAILED", error="boom"))

@@ -35,7 +35,7 @@ def asked(request: Request) -> Callable[[LocalApplication], object]:
 
 STARTS: dict[str, Callable[[LocalApplication], object]] = {
     "launch": lambda local: launch_hosts(local.catalog, local.name),
-    "reset": lambda local: reset_unit(local.home, local.name, local.units[0], force=True),
+    "reset": lambda local: reset_unit(local.catalog, local.name, local.units[0], force=True),
     "revert": lambda local: end_trial_by_hand(local.catalog, local.name),
     "redeploy": asked(Redeploy()),
     "start over": asked(StartOver()),

@@ -70,7 +70,7 @@ class Awaited:
         alive = [replace(each, heartbeat_at=NOW + self.now) if each.alive else each for each in seen.hosts]
         return replace(seen, hosts=tuple(alive))
 
-    def reset(self, _home: Home, failure: UnitFailure) -> None:
+    def reset(self, _catalog: Catalog, failure: UnitFailure) -> None:
         self.resets.append((failure.generation, self.now))
 
     def wait(self, failed: int | None = 1) -> None:

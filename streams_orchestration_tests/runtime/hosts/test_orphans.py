@@ -140,7 +140,7 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
     status = read_status(Catalog(home), "app")
     (failure,) = find_failures(status, status.hosts[0].launched_at + 1)
     assert f"host 0 (pid {first}) is gone" in failure.cause.reason
-    reset_unit(home, "app", failure.unit, generation=failure.generation)
+    reset_unit(Catalog(home), "app", failure.unit, generation=failure.generation)
     after = read_status(Catalog(home), "app")
     assert [host.pid for host in after.hosts] == [launcher.pid(0), second]
     assert launcher.pid(0) != first
@@ -159,7 +159,7 @@ def test_a_host_that_dies_is_seen_by_who_watches(home: Home, launcher: FakeLaunc
     assert next(watching)["app"].suspected == ()
     killed(launcher.pid(0))
     assert next(watching)["app"].suspected == ("region-0",)
-    reset_unit(home, "app", "region-0")
+    reset_unit(Catalog(home), "app", "region-0")
     assert next(watch_applications(home, 0.0))["app"].suspected == (), "it is seen to"
 
 
@@ -292,7 +292,7 @@ def test_a_paused_host_is_killed_by_the_reset_that_starts_another(home: Home, la
     os.kill(paused.pid, signal.SIGSTOP)
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(state="RUNNING", launched_at=1.0, heartbeat_at=1.0))
-    reset_unit(home, "app", "region-0")
+    reset_unit(Catalog(home), "app", "region-0")
     assert not is_alive(paused.pid, paused.started)
     assert read_status(Catalog(home), "app").hosts[0].pid == launcher.pid(0) != paused.pid
 

@@ -101,7 +101,7 @@ def test_a_host_of_complete_pes_that_ends_on_two_machines_comes_to_the_third(pla
         place.set(tables.unit, state="PROCESSING")
         there.append(place.host.machine)
         place.set(tables.host, state="FAILED", error=REASON, storage_error=REASON)
-        reset_unit(place.home, place.name, "region-0")
+        reset_unit(place.catalog, place.name, "region-0")
         alive(place)
     assert sorted(map(str, there)) == ["north", "south", "west"]
     with place.catalog.read() as connection:

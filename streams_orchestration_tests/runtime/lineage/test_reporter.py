@@ -145,7 +145,7 @@ def test_a_unit_that_is_not_reset_any_more_ends_the_run(running: Running, sent: 
     assert "region-0: PE 0 failed: operator Rows: the file has no column k" in message
     assert "sesame" not in message
     assert "streams reset app --unit region-0" in message
-    reset_unit(running.home, running.name, running.unit_name, force=True)
+    reset_unit(running.catalog, running.name, running.unit_name, force=True)
     running.come_up()
     mine.send_due()
     assert sent.names == ["START", "FAIL", "START"]

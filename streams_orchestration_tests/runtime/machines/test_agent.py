@@ -243,7 +243,7 @@ def test_a_reset_that_takes_too_long_fails_a_host_elsewhere_unless_its_row_has_t
     place.set(tables.unit, state="RESETTING", timer="reset", deadline=0.0)
     place.set(tables.pe, running=0)
     monkeypatch.setattr(reset, "launch_hosts", lambda *_, **__: ())
-    reset_unit(place.home, place.name, "region-0")
+    reset_unit(place.catalog, place.name, "region-0")
     assert (place.host.state, place.host.error) == after
 
 
@@ -337,7 +337,7 @@ def test_a_reset_takes_hosts_without_storage_off_a_machine_that_is_drained(
     place.registered("n")
     set_machine_state(place.catalog, "m", state)
     for unit in read_status(place.catalog, place.name).units:
-        reset_unit(place.home, place.name, unit.name)
+        reset_unit(place.catalog, place.name, unit.name)
     assert place.host.machine == machine
 
 

@@ -68,7 +68,7 @@ def events(place: Place) -> list[tuple[str, str | None]]:
 
 def test_a_host_leaves_a_machine_whose_files_it_cannot_use_again_and_again(place: Place):
     control.launch_hosts(place.catalog, place.name)
-    reset_unit(place.home, place.name, break_down(place, MOVE_AFTER).unit)
+    reset_unit(place.catalog, place.name, break_down(place, MOVE_AFTER).unit)
     assert (place.host.state, place.host.machine) == ("STARTING", "south")
     assert events(place) == [
         (
@@ -81,7 +81,7 @@ def test_a_host_leaves_a_machine_whose_files_it_cannot_use_again_and_again(place
 
 def test_a_host_stays_while_the_cause_may_pass(place: Place):
     control.launch_hosts(place.catalog, place.name)
-    reset_unit(place.home, place.name, break_down(place, MOVE_AFTER - 1).unit)
+    reset_unit(place.catalog, place.name, break_down(place, MOVE_AFTER - 1).unit)
     assert (place.host.state, place.host.machine) == ("RUNNING", "north")
     assert events(place) == []
 
@@ -90,7 +90,7 @@ def test_a_host_stays_if_another_pe_fails_for_another_cause(place: Place):
     control.launch_hosts(place.catalog, place.name)
     break_down(place, MOVE_AFTER)
     place.set(tables.pe, tables.pe.c.id == 1, kind="PE 1")
-    reset_unit(place.home, place.name, seen(place).unit)
+    reset_unit(place.catalog, place.name, seen(place).unit)
     assert (place.host.state, place.host.machine) == ("RUNNING", "north")
 
 
@@ -109,7 +109,7 @@ def test_a_host_that_no_better_machine_takes_stays_and_says_so(
     control.launch_hosts(place.catalog, place.name)
     failure = break_down(place, MOVE_AFTER, more=others)
     for _ in range(2):
-        reset_unit(place.home, place.name, failure.unit)
+        reset_unit(place.catalog, place.name, failure.unit)
         failure = break_down(place, MOVE_AFTER, more=others)
     assert place.host.machine == "north"
     remedy = "Repair the disk or the mount on north, or let another machine take the host"
@@ -121,7 +121,7 @@ def test_a_host_that_no_better_machine_takes_stays_and_says_so(
 
 def test_a_host_that_failed_on_every_machine_returns_to_the_one_where_that_was_rarest(place: Place):
     control.launch_hosts(place.catalog, place.name)
-    reset_unit(place.home, place.name, break_down(place, 2 * MOVE_AFTER, "south", {"north": MOVE_AFTER}).unit)
+    reset_unit(place.catalog, place.name, break_down(place, 2 * MOVE_AFTER, "south", {"north": MOVE_AFTER}).unit)
     assert (place.host.state, place.host.machine) == ("STARTING", "north")
 
 
@@ -137,20 +137,20 @@ def test_a_host_that_ends_for_files_leaves_its_machine_however_often_it_failed_o
     control.launch_hosts(place.catalog, place.name)
     place.set(tables.unit, tries=[[kind_of_disk(0, "south"), 4, 0.0, True]])
     place.set(tables.host, state="FAILED", error="OSError: Input/output error", storage_error="Input/output error")
-    reset_unit(place.home, place.name, "region-0")
+    reset_unit(place.catalog, place.name, "region-0")
     assert place.host.machine == "south", "its disk may have been repaired meanwhile"
 
 
 def test_a_host_that_ends_on_every_other_machine_returns_to_the_one_it_has_left(place: Place):
     place.registered("west")
     control.launch_hosts(place.catalog, place.name)
-    reset_unit(place.home, place.name, break_down(place, MOVE_AFTER).unit)
+    reset_unit(place.catalog, place.name, break_down(place, MOVE_AFTER).unit)
     ends, most = Counter[str | None](), 4 * MOVE_AFTER
     while place.host.machine != "north" and ends.total() < most:
         place.set(tables.host, state="RUNNING", pid=1, space=ELSEWHERE, heartbeat_at=clock.now())
         advance_units(place.catalog, place.name, ["region-0"])  # the reset begins, since the host lives
         ends[place.host.machine] += 1
         place.set(tables.host, state="FAILED", error="OSError: Input/output error", storage_error="Input/output error")
-        reset_unit(place.home, place.name, "region-0")
+        reset_unit(place.catalog, place.name, "region-0")
     assert place.host.machine == "north", "its disk may have been repaired meanwhile"
     assert ends == {"south": MOVE_AFTER + 1, "west": MOVE_AFTER + 1}, "as many as resets that began for files of north"

@@ -81,7 +81,7 @@ def misplaced(place: Place) -> list[str]:
 
 def resets(place: Place) -> None:
     for unit in read_status(place.catalog, place.name).units:
-        reset_unit(place.home, place.name, unit.name)
+        reset_unit(place.catalog, place.name, unit.name)
 
 
 def test_hosts_are_deployed_apart(place: Place):

@@ -82,7 +82,7 @@ def test_a_host_whose_only_machine_is_lost_waits_without_using_up_resets(place: 
     place.set(tables.unit, state="PROCESSING")
     place.set(tables.machine, tables.machine.c.name == "south", lease_until=0.0, space=ELSEWHERE)
     for failure in find_failures(read_status(place.catalog, place.name), clock.now()):
-        reset_unit(place.home, place.name, failure.unit)
+        reset_unit(place.catalog, place.name, failure.unit)
     status = read_status(place.catalog, place.name)
     assert (status.state, place.host.state) == ("WAITING", "WAITING")
     assert "south is lost, since its lease has ended" in (place.host.error or "")

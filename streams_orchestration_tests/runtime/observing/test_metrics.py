@@ -219,7 +219,7 @@ def test_an_uncommitted_batch_does_not_count_and_a_replayed_one_counts_again(tmp
     lost = application.plan(program)
     assert lost is not None
     results = application.execute(program, lost)
-    reset_unit(application.home, application.name, program.unit)
+    reset_unit(application.catalog, application.name, program.unit)
     with pytest.raises(StaleGenerationError):
         commit_batch(application.catalog, program, lost, results, 0.0)
     assert metrics_of(application).pes[0].rows_in == 25

@@ -88,7 +88,7 @@ def test_a_commit_after_a_reset_is_refused(local: LocalApplication):
     plan = local.plan(program)
     assert plan is not None
     results = local.execute(program, plan)
-    reset_unit(local.home, local.name, "region-0")
+    reset_unit(local.catalog, local.name, "region-0")
     with pytest.raises(StaleGenerationError, match="generation 1; the catalog is at generation 2"):
         commit_batch(local.catalog, program, plan, results, 0.0)
 
@@ -109,7 +109,7 @@ def test_rows_are_counted_and_a_reset_takes_them_back(local: LocalApplication):
     local.step(program)
     (pe,) = read_status(local.catalog, local.name).pes
     assert (pe.rows_in, pe.rows_out) == (5, 10)
-    reset_unit(local.home, local.name, "region-0")
+    reset_unit(local.catalog, local.name, "region-0")
     (pe,) = read_status(local.catalog, local.name).pes
     assert (pe.rows_in, pe.rows_out, pe.batch) == (0, 0, -1)
     assert pe.epoch == 2, "the sequence id of what was abandoned is not used again (B4)"
@@ -122,31 +122,31 @@ def test_a_reset_goes_back_to_the_last_complete_epoch(local: LocalApplication):
     local.step(program)
     local.step(program)
     assert (unit(local).completed_epoch, unit(local).open_epoch) == (1, 2)
-    reset_unit(local.home, local.name, "region-0")
+    reset_unit(local.catalog, local.name, "region-0")
     (pe,) = read_status(local.catalog, local.name).pes
     assert (pe.batch, pe.epoch, pe.rows_in, pe.generation) == (1, 3, 10, 2)
 
 
 def test_a_reset_of_an_older_generation_does_nothing(local: LocalApplication):
-    assert reset_unit(local.home, local.name, "region-0", generation=1) == 2
+    assert reset_unit(local.catalog, local.name, "region-0", generation=1) == 2
     before = content(local)
-    assert reset_unit(local.home, local.name, "region-0", generation=1) == 2
+    assert reset_unit(local.catalog, local.name, "region-0", generation=1) == 2
     assert content(local) == before
-    assert reset_unit(local.home, local.name, "region-0", generation=2) == 3
+    assert reset_unit(local.catalog, local.name, "region-0", generation=2) == 3
 
 
 @pytest.mark.slow
 def test_resets_in_a_row_are_limited(local: LocalApplication):
     for attempt in range(1, 6):
-        reset_unit(local.home, local.name, "region-0")
+        reset_unit(local.catalog, local.name, "region-0")
         assert (unit(local).state, unit(local).attempts) == ("RESETTING", attempt)
         local.report_running()
         assert (unit(local).state, unit(local).attempts) == ("PROCESSING", attempt), "a reset gives none back (B5)"
     with pytest.raises(StreamsRuntimeError, match=r"region-0 was reset 5 times in a row .*--force"):
-        reset_unit(local.home, local.name, "region-0")
+        reset_unit(local.catalog, local.name, "region-0")
     assert unit(local).state == "MAXIMUM_RESET_ATTEMPTS_REACHED"
     assert unit(local).generation == 6
-    assert reset_unit(local.home, local.name, "region-0", force=True) == 7
+    assert reset_unit(local.catalog, local.name, "region-0", force=True) == 7
     assert (unit(local).state, unit(local).attempts, unit(local).max_attempts) == ("RESETTING", 6, 10)
     local.trigger()
     local.step(local.programs[0])
@@ -156,13 +156,13 @@ def test_resets_in_a_row_are_limited(local: LocalApplication):
 
 
 def test_a_forced_reset_adds_to_the_limit_only_once_it_is_reached(local: LocalApplication):
-    assert reset_unit(local.home, local.name, "region-0", force=True) == 2
+    assert reset_unit(local.catalog, local.name, "region-0", force=True) == 2
     assert (unit(local).attempts, unit(local).max_attempts) == (1, 5)
 
 
 def test_a_complete_epoch_gives_all_attempts_back(local: LocalApplication):
     for _ in range(4):
-        reset_unit(local.home, local.name, "region-0")
+        reset_unit(local.catalog, local.name, "region-0")
     local.trigger()
     local.step(local.programs[0])
     assert unit(local).attempts == 0
@@ -171,13 +171,13 @@ def test_a_complete_epoch_gives_all_attempts_back(local: LocalApplication):
 def test_a_completed_unit_is_not_reset(local: LocalApplication):
     local.run()
     before = content(local)
-    assert reset_unit(local.home, local.name, "region-0", force=True) == 1
+    assert reset_unit(local.catalog, local.name, "region-0", force=True) == 1
     assert content(local) == before
 
 
 def test_an_unknown_unit_is_named_with_the_nearest(local: LocalApplication):
     with pytest.raises(StreamsRuntimeError, match=r"app: there is no unit region0; .*region-0"):
-        reset_unit(local.home, local.name, "region0")
+        reset_unit(local.catalog, local.name, "region0")
 
 
 @pytest.mark.parametrize("permanent", [True, False])

@@ -193,7 +193,7 @@ def test_a_reset_takes_the_watermarks_of_sources_back(tmp_path: Path, pes: int):
     run.settle()
     before = run.read("Left")
     assert before in tuples_up_to(290 + DRIFT)
-    reset_unit(run.local.home, run.local.name, run.local.units[0], force=True)
+    reset_unit(run.local.catalog, run.local.name, run.local.units[0], force=True)
     assert run.read("Left") < before
     run.settle()
     assert run.read("Left") in tuples_up_to(290 + DRIFT)

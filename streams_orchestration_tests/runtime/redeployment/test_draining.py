@@ -47,7 +47,7 @@ def two_regions(directory: Path, **options: Any) -> PlannedCompilation:
 def test_segments_that_a_reset_has_retracted_are_not_awaited(tmp_path: Path, hosts: FakeHosts):
     local = LocalApplication(Home(tmp_path / "home"), two_regions(tmp_path, fusion="legacy"), source_limit=4)
     local.step(local.programs[0])  # segments that no epoch has completed: a gap in their numbers from the reset on
-    reset_unit(local.home, local.name, local.programs[0].unit, force=True)
+    reset_unit(local.catalog, local.name, local.programs[0].unit, force=True)
     redeploy(local, two_regions(tmp_path, fusion="manual", pes=2))
     local.run()
     assert published(local.published("Out")) == sorted(rows(COUNT))

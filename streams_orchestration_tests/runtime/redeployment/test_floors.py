@@ -218,9 +218,9 @@ def test_a_reset_goes_back_into_the_time_when_keys_are_judged_by_their_old_chann
     run.write(*FIRST[:2])
     run.cut()
     run.write(*FIRST[2:])
-    reset_unit(run.local.home, run.local.name, run.local.units[0], force=True)
+    reset_unit(run.local.catalog, run.local.name, run.local.units[0], force=True)
     run.write(*THEN, *OTHERS)
-    reset_unit(run.local.home, run.local.name, run.local.units[0], force=True)
+    reset_unit(run.local.catalog, run.local.name, run.local.units[0], force=True)
     assert of_its_own_time(kind, run.end()) == undisturbed(kind)
 
 

@@ -114,7 +114,7 @@ def test_each_key_is_judged_by_the_greater_watermark_of_its_channels(
                 redeploy(local, application(Path(place), judge, event[1], lag))
                 channels.divide(event[1])
             elif event[0] == "reset":
-                reset_unit(local.home, local.name, local.units[0], force=True)
+                reset_unit(local.catalog, local.name, local.units[0], force=True)
             else:
                 for on, back, key in event:
                     now += on

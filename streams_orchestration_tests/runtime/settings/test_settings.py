@@ -106,7 +106,7 @@ def test_a_stopped_application_is_not_reset(home: Home):
     cancel_application(Catalog(home), application(home), 1.0)
     before = read_status(Catalog(home), application(home))
     with pytest.raises(StreamsRuntimeError, match="is stopped; run or deploy it again"):
-        reset_unit(home, application(home), before.units[0].name, force=True)
+        reset_unit(Catalog(home), application(home), before.units[0].name, force=True)
     assert read_status(Catalog(home), application(home)) == before
 
 

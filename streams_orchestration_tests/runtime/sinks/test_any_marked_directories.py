@@ -135,7 +135,7 @@ def test_marked_directories_and_watermarks_of_sinks_are_true_at_every_step(
                     local.trigger()
                     turn(1)
                 case ("reset", _):
-                    reset_unit(local.home, local.name, local.units[0], force=True)
+                    reset_unit(local.catalog, local.name, local.units[0], force=True)
                 case ("redeploy", other):
                     redeploy(local, plan(file, lag, other))
                 case rows:

@@ -278,7 +278,7 @@ def test_marks_in_targets_are_true_and_never_fall(
                     turn(2)
                 case ("reset", _):
                     for unit in local.units:
-                        reset_unit(local.home, local.name, unit, force=True)
+                        reset_unit(local.catalog, local.name, unit, force=True)
                 case ("redeploy", other):
                     redeploy(local, plan(directory, target, lag, other))
                 case rows:

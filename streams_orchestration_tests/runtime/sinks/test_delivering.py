@@ -126,7 +126,7 @@ def test_tuples_that_are_altered_after_the_check_are_never_delivered(
 def test_tuples_that_a_reset_retracts_are_never_delivered(local: LocalApplication, tmp_path: Path):
     local.commit(boundary=True)
     local.commit()
-    reset_unit(local.home, local.name, "region-0")
+    reset_unit(local.catalog, local.name, "region-0")
     local.run()
     delivered = letters(tmp_path)
     assert [row for _, tuples in delivered for row in tuples] == rows(COUNT)
@@ -245,7 +245,7 @@ def test_rows_of_a_database_are_those_of_an_undisturbed_run(tmp_path: Path, visi
     local = application(tmp_path, operator="SqlSink", parameters=parameters)
     local.step(local.programs[0])
     local.step(local.programs[0])
-    reset_unit(local.home, local.name, "region-0")
+    reset_unit(local.catalog, local.name, "region-0")
     local.run()
     with sqlite3.connect(target) as connection:
         actual = connection.execute("SELECT k, n FROM t").fetchall()

@@ -67,7 +67,7 @@ def test_every_row_is_published_once_and_stays(
             case "turn":
                 out.turn()
             case "reset":
-                reset_unit(out.local.home, out.local.name, "region-0")
+                reset_unit(out.local.catalog, out.local.name, "region-0")
                 out.local.report_running()
             case "restart":
                 out.restart()
@@ -104,7 +104,7 @@ def test_a_file_has_no_more_epochs_than_it_may_and_is_not_closed_before(
     for number, boundary in enumerate(boundaries):
         out.commit(boundary=boundary)
         if number in resets:
-            reset_unit(out.local.home, out.local.name, "region-0")
+            reset_unit(out.local.catalog, out.local.name, "region-0")
             out.local.report_running()
         out.turn()
     before = out.files()

@@ -117,7 +117,7 @@ def test_resets_deaths_and_sleepers_lose_and_repeat_nothing(
                 sleepers.append((local.deliverers["Out"], rows))
                 local.deliverers = make_deliverers(local.catalog, local.name, local.programs)
             case "reset":
-                reset_unit(local.home, local.name, "region-0")
+                reset_unit(local.catalog, local.name, "region-0")
                 local.report_running()
             case _:
                 local.publish()

@@ -132,7 +132,7 @@ def disturb(local: LocalApplication, faults: int, publish: Callable[[], bool]) -
         for _ in range(choose.randint(0, 2)):
             local.commit()
         if choose.random() < 0.3:
-            reset_unit(local.home, local.name, "region-0")
+            reset_unit(local.catalog, local.name, "region-0")
             local.report_running()
         local.commit(boundary=True)
         faults -= publish()
@@ -205,7 +205,7 @@ def test_a_table_becomes_another_one_over_resets(lake: Delta):
     )
     for boundary in (False, True, False, False, True):
         local.commit(boundary=boundary)
-    reset_unit(local.home, local.name, "region-0")
+    reset_unit(local.catalog, local.name, "region-0")
     local.run()
     assert published(local.published("Out")) == sorted(rows(60))
 
@@ -214,7 +214,7 @@ def test_tuples_that_a_reset_retracts_never_come_into_the_table(lake: Delta):
     local = application(lake)
     local.commit(boundary=True)
     local.commit()
-    reset_unit(local.home, local.name, "region-0")
+    reset_unit(local.catalog, local.name, "region-0")
     local.run()
     assert lake.rows() == sorted(rows(COUNT))
     assert not list((local.home.data(local.name) / "outputs").rglob("*.*"))

@@ -165,7 +165,7 @@ def test_resets_take_no_mark_back_and_mark_nothing_early(tmp_path: Path, width: 
         now = {hour for hour, (_, mark) in directories(local).items() if mark}
         assert marked <= now
         marked = now
-        reset_unit(local.home, local.name, local.units[0], force=True)
+        reset_unit(local.catalog, local.name, local.units[0], force=True)
     local.run()
     assert directories(local) == by_hour(rows)
 

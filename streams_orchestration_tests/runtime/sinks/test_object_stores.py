@@ -56,7 +56,7 @@ def test_an_epoch_that_is_not_complete_is_not_there_and_a_reset_leaves_nothing_o
     application.local.commit()
     application.local.publish()
     assert application.visible() == sorted(rows(5))
-    reset_unit(application.home, application.local.name, "region-0")
+    reset_unit(Catalog(application.home), application.local.name, "region-0")
     application.local.publish()
     assert (application.visible(), application.waiting()) == (sorted(rows(5)), [])
     application.local.run()

@@ -97,7 +97,7 @@ def test_a_reset_takes_back_what_is_after_the_cut_and_nothing_else(uncommitted: 
     uncommitted.commit()
     publish(uncommitted.catalog, uncommitted.name)
     assert visible(uncommitted) == sorted(rows(10))
-    reset_unit(uncommitted.home, uncommitted.name, "region-0")
+    reset_unit(uncommitted.catalog, uncommitted.name, "region-0")
     publish(uncommitted.catalog, uncommitted.name)
     assert visible(uncommitted) == sorted(rows(5))
     assert waiting(uncommitted) == []
@@ -178,7 +178,7 @@ def test_retracting_may_die_at_any_step_and_be_repeated(
     local.commit()
     if moved:
         publish(local.catalog, local.name)
-    reset_unit(local.home, local.name, "region-0")
+    reset_unit(local.catalog, local.name, "region-0")
     with monkeypatch.context() as patch:
         died = kill_at(patch, call)
         try:
@@ -207,7 +207,7 @@ def test_a_publisher_that_slept_through_a_reset_brings_nothing_back(
         monkeypatch.setattr(os, "link", link)
         if step == "linked":
             link(*arguments)
-        reset_unit(local.home, local.name, "region-0")
+        reset_unit(local.catalog, local.name, "region-0")
         local.commit()
         publish(local.catalog, local.name)
         if step == "before":
@@ -254,7 +254,7 @@ def test_a_file_in_the_place_of_a_part_outlives_a_reset(uncommitted: LocalApplic
     uncommitted.commit()
     taken = directory(uncommitted) / "part-000001-000000-000-g1.parquet"
     taken.write_text("of somebody else")
-    reset_unit(uncommitted.home, uncommitted.name, "region-0")
+    reset_unit(uncommitted.catalog, uncommitted.name, "region-0")
     publish(uncommitted.catalog, uncommitted.name)
     assert (taken.read_text(), waiting(uncommitted)) == ("of somebody else", [])
 

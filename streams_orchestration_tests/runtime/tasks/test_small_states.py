@@ -97,7 +97,7 @@ def test_every_worker_and_a_reset_read_it_from_there(local: LocalApplication, mo
     batches(local, 5)
     assert stored(local) != cut
     (unit,) = local.units
-    reset_unit(local.home, local.name, unit, force=True)
+    reset_unit(local.catalog, local.name, unit, force=True)
     assert stored(local) == cut
     while local.plan(local.programs[0]) is not None:
         another_worker(monkeypatch)
@@ -112,7 +112,7 @@ def test_a_chain_has_small_changes_in_the_catalog_and_the_rest_in_a_file(
     batches(local, 1)
     whole = stored(local).files[0].size
     (unit,) = local.units
-    reset_unit(local.home, local.name, unit, force=True)
+    reset_unit(local.catalog, local.name, unit, force=True)
     monkeypatch.setattr(state_files, "SMALL_STATE", whole - 1)
     batches(local, 2)
     first, second = stored(local).files

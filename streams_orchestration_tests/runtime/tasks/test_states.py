@@ -79,7 +79,7 @@ def needed(local: LocalApplication) -> set[str]:
 
 def back(local: LocalApplication) -> None:
     (unit,) = local.units
-    reset_unit(local.home, local.name, unit, force=True)
+    reset_unit(local.catalog, local.name, unit, force=True)
 
 
 def finish(local: LocalApplication) -> None:

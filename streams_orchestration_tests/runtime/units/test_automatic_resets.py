@@ -180,7 +180,7 @@ def heal(local: LocalApplication, known: dict[str, KnownFailure]) -> tuple[set[s
     advance_units(local.catalog, local.name)
     healing = decide_resets(read_status(local.catalog, local.name), time.time(), known)
     for failure in healing.resets:
-        reset_unit(local.home, local.name, failure.unit, generation=failure.generation)
+        reset_unit(local.catalog, local.name, failure.unit, generation=failure.generation)
     return {failure.unit for failure in healing.resets}, healing.known
 
 

@@ -78,7 +78,7 @@ def test_the_states_of_a_host_that_dies(running: Running):
     unit = running.unit
     assert (unit.state, unit.attempts, unit.generation) == ("UNHEALTHY", 0, 1)
     assert "is gone" in (unit.cause or "")
-    reset_unit(running.home, running.name, "region-0", generation=1)
+    reset_unit(running.catalog, running.name, "region-0", generation=1)
     unit = running.unit
     assert (unit.state, unit.attempts, unit.generation) == ("UNHEALTHY", 0, 1), "not before the host is back (B12)"
     assert running.hosts.launched == [0, 0]
@@ -156,7 +156,7 @@ def test_a_failure_that_went_by_is_reset_all_the_same(running: Running):
 def test_awaiting_a_reset_ends_with_an_error_when_a_pe_fails_again(running: Running, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(supervising, "HEALING_SECONDS", 0.0)
     running.work()
-    reset_unit(running.home, running.name, "region-0")
+    reset_unit(running.catalog, running.name, "region-0")
     running.local.report_running()
     running.set(tables.unit, asked=True)
     running.set(tables.pe, state="FAILED", error="boom")
@@ -169,7 +169,7 @@ def test_awaiting_a_reset_ends_if_the_unit_worked_and_has_failed_once_more(
 ):
     monkeypatch.setattr(supervising, "HEALING_SECONDS", 0.0)
     running.work()
-    reset_unit(running.home, running.name, "region-0")
+    reset_unit(running.catalog, running.name, "region-0")
     running.work()
     running.set(tables.pe, state="FAILED", error="boom")
     await_reset(running.catalog, running.name, "region-0", 1, 0.0, pytest.fail)
@@ -187,7 +187,7 @@ def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):
     failure = running.failure
     assert failure is not None
     assert "drainTimeout of 180 s" in failure.cause.reason
-    reset_unit(running.home, running.name, "region-0", generation=failure.generation)
+    reset_unit(running.catalog, running.name, "region-0", generation=failure.generation)
     assert (running.unit.state, running.unit.attempts) == ("RESETTING", 1)
     assert running.unit.cause == failure.cause.reason, "a report and the catalog give one cause"
     running.finish()
@@ -203,18 +203,18 @@ def test_a_reset_of_a_unit_that_a_redeploy_replaces_meanwhile_says_so(
 
     monkeypatch.setattr(reset, "advance_units", advance)
     with pytest.raises(UnitRemovedError, match="the unit region-0 no longer exists"):
-        reset_unit(running.home, running.name, "region-0")
+        reset_unit(running.catalog, running.name, "region-0")
 
 
 def test_a_reset_that_is_not_answered_has_the_hosts_killed(running: Running):
     running.work()
-    reset_unit(running.home, running.name, "region-0")
+    reset_unit(running.catalog, running.name, "region-0")
     pids = set(running.hosts.alive_pids)
     running.expire()
     failure = running.failure
     assert failure is not None
     assert "resetTimeout of 180 s" in failure.cause.reason
-    reset_unit(running.home, running.name, "region-0", generation=failure.generation)
+    reset_unit(running.catalog, running.name, "region-0", generation=failure.generation)
     assert not pids & running.hosts.alive_pids, "it cannot end by itself"
     assert (running.unit.state, running.unit.attempts) == ("UNHEALTHY", 1)
     running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
@@ -237,8 +237,8 @@ def test_attempts_are_used_up_by_crashes_without_a_complete_epoch(running: Runni
     assert failure is not None
     assert failure.exhausted
     with pytest.raises(reset.NotResetError, match="was reset 5 times in a row"):
-        reset_unit(running.home, running.name, "region-0")
-    reset_unit(running.home, running.name, "region-0", force=True)
+        reset_unit(running.catalog, running.name, "region-0")
+    reset_unit(running.catalog, running.name, "region-0", force=True)
     assert (running.unit.state, running.unit.max_attempts) == ("UNHEALTHY", 10)
     running.come_up()
     assert (running.unit.state, running.unit.attempts) == ("PROCESSING", 6)
@@ -252,7 +252,7 @@ def test_a_reset_touches_its_own_region_only(tmp_path: Path, hosts: FakeHosts, m
     for program in local.programs * 2:
         local.step(program)
     before = {pe.id: pe for pe in read_status(local.catalog, local.name).pes}
-    reset_unit(local.home, local.name, "region-1")
+    reset_unit(local.catalog, local.name, "region-1")
     for pe in read_status(local.catalog, local.name).pes:
         if pe.unit == "region-1":
             assert (pe.generation, pe.batch) == (2, -1)
@@ -263,7 +263,7 @@ def test_a_reset_touches_its_own_region_only(tmp_path: Path, hosts: FakeHosts, m
 def test_events_do_not_grow_without_bound(running: Running, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(unit_store, "KEPT_EVENTS", 6)
     for _ in range(5):
-        reset_unit(running.home, running.name, "region-0", force=True)
+        reset_unit(running.catalog, running.name, "region-0", force=True)
         running.local.report_running()
     assert running.events == ["reset began", "reset done"] * 3
 
@@ -333,7 +333,7 @@ def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
         unit = next(unit for unit in read_status(local.catalog, local.name).units if unit.name == name)
         assert unit.outage is not None
         waits.append(max(failure.due_at - unit.outage["detected"], 0.0))
-        reset_unit(local.home, local.name, name, generation=failure.generation)
+        reset_unit(local.catalog, local.name, name, generation=failure.generation)
         local.report_running()
     assert waits == pytest.approx([0.0, 4.0, 20.0, 100.0], abs=1e-3)
 
@@ -349,7 +349,7 @@ def test_each_failure_of_a_pe_is_an_event_although_its_cause_is_the_same(tmp_pat
             connection.execute(update(tables.host).values(state="RUNNING", heartbeat_at=time.time()))
             connection.execute(failed)
         advance_units(local.catalog, local.name)
-        reset_unit(local.home, local.name, unit.name)
+        reset_unit(local.catalog, local.name, unit.name)
         local.report_running()
     local.trigger()
     local.turn(6)

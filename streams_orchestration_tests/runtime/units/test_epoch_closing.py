@@ -60,7 +60,7 @@ def test_the_counter_says_how_many_pes_have_not_closed_the_current_epoch(
             if event == "trigger":
                 local.trigger()
             elif event == "reset":
-                reset_unit(local.home, local.name, local.units[0], force=True)
+                reset_unit(local.catalog, local.name, local.units[0], force=True)
                 local.report_running()
             else:
                 local.step(local.programs[int(event)])

@@ -57,7 +57,7 @@ def test_a_reset_that_dies_half_way_is_completed_by_the_next(
     with monkeypatch.context() as crashing:
         crashing.setattr(resetting, died, dying)
         with contextlib.suppress(CrashError):
-            reset_unit(running.home, running.name, "region-0", generation=running.unit.generation)
+            reset_unit(running.catalog, running.name, "region-0", generation=running.unit.generation)
     for _ in range(3):  # others look on, and hosts that were started come up
         running.watch()
         if running.hosts.alive_pids:
@@ -78,7 +78,7 @@ def _break(running: Running, fault: str) -> None:
             running.local.trigger()
             running.expire()
         case "reset":
-            reset_unit(running.home, running.name, "region-0")
+            reset_unit(running.catalog, running.name, "region-0")
             running.expire()
 
 
@@ -123,13 +123,15 @@ def test_any_number_of_callers_do_one_reset(running: Running):
     running.kill_host()
     advance_units(running.catalog, running.name)
     with ThreadPoolExecutor(8) as pool:
-        actual = list(pool.map(lambda _: reset_unit(running.home, running.name, "region-0", generation=1), range(16)))
+        actual = list(
+            pool.map(lambda _: reset_unit(running.catalog, running.name, "region-0", generation=1), range(16))
+        )
     assert set(actual) == {1}, "its host is not back"
     assert running.hosts.launched == [0, 0]
     running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: advance_units(running.catalog, running.name), range(16)))
-        list(pool.map(lambda _: reset_unit(running.home, running.name, "region-0", generation=1), range(16)))
+        list(pool.map(lambda _: reset_unit(running.catalog, running.name, "region-0", generation=1), range(16)))
     assert (running.unit.generation, running.unit.attempts) == (2, 1)
     assert running.events.count("reset began") == 1
     running.finish()

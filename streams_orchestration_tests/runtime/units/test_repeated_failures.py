@@ -206,7 +206,7 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     (reported,) = find_failures(read_units(Catalog(home), "app"), NOW)
     assert reported.cause.reason == f"PE 0 failed: {failure}"
     monkeypatch.setattr(control, "LocalLauncher", FakeHosts)
-    reset_unit(home, "app", "region-0")
+    reset_unit(Catalog(home), "app", "region-0")
     (unit,) = read_units(Catalog(home), "app").units
     assert (unit.attempts, unit.max_attempts) == (1, 6 if outside else 5)
     assert (unit.give_up_at is not None) is outside

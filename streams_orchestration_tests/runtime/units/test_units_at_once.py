@@ -72,7 +72,7 @@ def test_units_that_commit_at_once_are_exact_through_resets_and_collections(tmp_
     chosen = random.Random(7)
     for number in range(DISTURBANCES):
         local.trigger()
-        reset_unit(local.home, local.name, chosen.choice(units), force=True)
+        reset_unit(local.catalog, local.name, chosen.choice(units), force=True)
         local.report_running()
         if number % 3 == 0:
             collect_garbage(local.catalog, local.name, local.programs)

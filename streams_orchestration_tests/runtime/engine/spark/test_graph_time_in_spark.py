@@ -145,7 +145,7 @@ def test_results_are_those_of_sql_over_all_that_is_not_late_in_all_batches_redep
         (tmp_path / "queries.yaml").write_text(more)
         assert redeploy(local, compile_spec(tmp_path / "queries.yaml", Options())).verdict == "kept"
         run_some(local, 1)
-        reset_unit(local.home, local.name, local.units[0], force=True)
+        reset_unit(local.catalog, local.name, local.units[0], force=True)
         local.report_running()
         local.run()
         assert published(local) == results

@@ -148,7 +148,7 @@ def test_results_behind_the_cut_are_repeated_after_a_reset(tmp_path: Path, monke
         assert figures["watermark"] >= START.timestamp()
         assert figures["state_rows"] > 0, "rows of the join that wait"
         assert figures["late_rows"] == 0
-        reset_unit(local.home, local.name, local.units[0], force=True)
+        reset_unit(local.catalog, local.name, local.units[0], force=True)
         local.report_running()
         local.run()
         assert published(local) == wanted(tmp_path)

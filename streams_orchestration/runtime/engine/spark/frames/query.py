@@ -58,7 +58,7 @@ class FrameQuery(SparkQuery):
     """One generation of a PE whose operators are a single Spark query."""
 
     def __init__(self, spark: SparkSession, start: QueryStart, *, apart: bool = False) -> None:
-        self._home = start.home
+        self._catalog = Catalog(start.home)
         self._notes_at = 0.0
         super().__init__(spark, start, apart=apart)
 
@@ -116,7 +116,7 @@ class FrameQuery(SparkQuery):
         """Return the places of the query's operators in the spec, as far as they can be read."""
         names = [each.name for each in self.program.operators.values()]
         try:
-            with Catalog(self._home).read() as connection:
+            with self._catalog.read() as connection:
                 return places_of(connection, self.program.application, names, ("query", "function"))
         except CatalogError:
             return {}
@@ -147,7 +147,7 @@ class FrameQuery(SparkQuery):
         checkpoint = Path(self._scratch.checkpoint)
         shutil.rmtree(checkpoint, ignore_errors=True)
         shutil.rmtree(Path(self._scratch.path) / "frames", ignore_errors=True)
-        with Catalog(self._home).read() as connection:
+        with self._catalog.read() as connection:
             stored = newest_states(connection, self.program.application, self.program.pe)
             state = stored.get(name := state_operator(self.program))
             batch = newest_batch(connection, self.program.application, name)
