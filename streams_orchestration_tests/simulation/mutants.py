@@ -185,13 +185,13 @@ MUTANTS: dict[str, Mutant] = {
         "kept: dict[str, Any] = {}",
     ),
     "states after the cut are kept": Mutant(
-        roll_back.roll_back, "garbage = drop_states_after(connection, application, name, completed)", "garbage = []"
+        roll_back.roll_back, "garbage = drop_states_after(connection, application, name, to)", "garbage = []"
     ),
     "nothing is retracted": Mutant(
-        roll_back.roll_back, "garbage += mark_retracted(connection, application, name, completed)", "pass"
+        roll_back.roll_back, "garbage += mark_retracted(connection, application, name, to)", "pass"
     ),
     "commits after the cut are kept": Mutant(
-        roll_back.roll_back, "connection.execute(delete(c).where(after_cut(c, application, name, completed)))", "pass"
+        roll_back.roll_back, "connection.execute(delete(c).where(after_cut(c, application, name, to)))", "pass"
     ),
     "a reset begins though a host is missing": Mutant(reset.begin_reset, "healthy=health.up", "healthy=True"),
     "a reset keeps the generation": Mutant(
@@ -205,8 +205,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a reset repeats the number of its epoch": Mutant(
         controller.advance_unit,
-        "roll_back(connection, unit, record.current + 1)",
-        "roll_back(connection, unit, unit.completed_epoch)",
+        "epoch=record.current + 1)",
+        "epoch=unit.completed_epoch)",
     ),
     "a replaced host goes on": Mutant(Presence.row, "if row.incarnation != self.incarnation:", "if False:"),
     "a replaced host writes heartbeats": Mutant(
@@ -279,7 +279,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a revert takes nothing back": Mutant(
         previous_plan._roll_back_tried,
-        "garbage += roll_back(connection, replace(unit, completed_epoch=unit.shown), unit.current_epoch + 1)",
+        "garbage += roll_back(connection, unit, to=unit.shown, epoch=unit.current_epoch + 1)",
         "pass",
     ),
     "a revert repeats epochs": Mutant(

@@ -131,7 +131,7 @@ def advance_unit(
     generation = unit.generation
     if resets := _resets(actions):
         outage = _reset_in_outage(outage, now)
-        garbage = roll_back(connection, unit, record.current + 1)
+        garbage = roll_back(connection, unit, to=unit.completed_epoch, epoch=record.current + 1)
         generation += 1
         log_event(connection, unit, record, "reset began", now, generation=generation, cause=record.cause)
     if before.state == "RESETTING" and record.resets != before.resets:
@@ -215,7 +215,7 @@ def take_back(connection: Connection, unit: UnitRow) -> list[str]:
         InvariantError: the rollback breaks a rule of the protocol.
     """
     event = BegunAgain(unit.current_epoch + 1, forgives=False)
-    garbage = roll_back(connection, unit, event.sequence)
+    garbage = roll_back(connection, unit, to=unit.completed_epoch, epoch=event.sequence)
     facts = read_facts(connection, [unit], {})[unit.name]
     now = clock.now()
     take_unit_back(connection, unit, _begun(unit, facts, event, now), now)

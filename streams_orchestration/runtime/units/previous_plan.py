@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, Executable, LargeBinary, Table, delete, func, insert, select, update
@@ -124,7 +124,7 @@ def _roll_back_tried(connection: Connection, application: str, units: Collection
     s, f, k = tables.state, tables.sink_file, tables.sink
     garbage: list[str] = []
     for unit in units:
-        garbage += roll_back(connection, replace(unit, completed_epoch=unit.shown), unit.current_epoch + 1)
+        garbage += roll_back(connection, unit, to=unit.shown, epoch=unit.current_epoch + 1)
     pes = select(tables.pe.c.id).where(
         tables.pe.c.application == application, tables.pe.c.unit.in_([unit.name for unit in units])
     )

@@ -30,8 +30,8 @@ class _Member(CatalogRow):
     position: StoredPosition
 
 
-def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
-    """Roll every PE of a unit back to its commit that closed the last complete epoch, or to its start without one.
+def roll_back(connection: Connection, unit: UnitRow, *, to: int, epoch: int) -> list[str]:
+    """Roll every PE of a unit back to its commit that closed a complete epoch, or to its start if there is none.
 
     Later commits and states are deleted, and later outputs and segments deleted or marked as retracted. The row of the
     unit is not changed.
@@ -39,6 +39,7 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
     Args:
         connection: a connection in a write transaction.
         unit: the row of the unit.
+        to: the complete epoch at whose cut the PEs continue: the last one, or after a trial the last visible one.
         epoch: the epoch that the PEs work in from now on.
 
     Returns:
@@ -49,24 +50,23 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
     """
     application = unit.application
     name = unit.name
-    completed = unit.completed_epoch
     p, c = tables.pe, tables.commit
     mine = (p.c.application == application, p.c.unit == name)
     pes = _Member.all(connection, select(p.c.id, p.c.epoch, p.c.initial, p.c.position).where(*mine))
-    closing = (c.c.application == application, c.c.pe.in_(members(application, name)), c.c.epoch == completed)
+    closing = (c.c.application == application, c.c.pe.in_(members(application, name)), c.c.epoch == to)
     cuts = {row.pe: row for row in CommitRow.all(connection, select(c).where(*closing, c.c.boundary))}
     promise(
-        epoch > completed,
+        epoch > to,
         "B4",
-        f"{name} of {application} should repeat epoch {epoch}, but epoch {completed} is complete",
+        f"{name} of {application} should repeat epoch {epoch}, but epoch {to} is complete",
     )
     lacking = [pe.id for pe in pes if cuts and pe.id not in cuts]
-    promise(not lacking, "B30", f"the PEs {lacking} of {name} of {application} have no cut at epoch {completed}")
-    garbage = drop_states_after(connection, application, name, completed)
-    garbage += mark_retracted(connection, application, name, completed)
-    connection.execute(delete(c).where(after_cut(c, application, name, completed)))
+    promise(not lacking, "B30", f"the PEs {lacking} of {name} of {application} have no cut at epoch {to}")
+    garbage = drop_states_after(connection, application, name, to)
+    garbage += mark_retracted(connection, application, name, to)
+    connection.execute(delete(c).where(after_cut(c, application, name, to)))
     if pes:
-        at_cut = {pe.id: _at_cut(pe, cuts.get(pe.id), completed, epoch) for pe in pes}
+        at_cut = {pe.id: _at_cut(pe, cuts.get(pe.id), to, epoch) for pe in pes}
         set_pes_to_cut(connection, application, at_cut)
     return garbage
 

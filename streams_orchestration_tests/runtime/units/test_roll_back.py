@@ -135,7 +135,7 @@ def test_a_unit_that_is_rolled_back_holds_what_it_held_at_the_cut(
         numbers = {pe["id"]: pe["position"]["outputs"] for pe in written(connection, name, tables.pe)}
         u = tables.unit
         unit = UnitRow.one(connection, select(u).where(u.c.application == name, u.c.name == "region"))
-        garbage = roll_back(connection, unit, EPOCH)
+        garbage = roll_back(connection, unit, to=completed, epoch=EPOCH)
     with catalog.read() as connection:
         for table in WRITTEN:
             assert written(connection, name, table) == written(connection, other, table)
@@ -166,6 +166,6 @@ def test_a_unit_whose_rows_break_a_rule_is_left_as_it_is(
         before = [written(connection, name, table) for table in (*WRITTEN, tables.pe)]
         unit = UnitRow.one(connection, select(tables.unit).where(tables.unit.c.application == name))
     with pytest.raises(InvariantError, match=rf"rule {rule} "), catalog.write() as connection:
-        roll_back(connection, unit, epoch)
+        roll_back(connection, unit, to=completed, epoch=epoch)
     with catalog.read() as connection:
         assert [written(connection, name, table) for table in (*WRITTEN, tables.pe)] == before
