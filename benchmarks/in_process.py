@@ -18,7 +18,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment import claims, control
 from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.frames.query import FrameQuery
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
@@ -98,7 +98,7 @@ def hosted(spark: SparkSession, home: Home, compilation: PlannedCompilation) -> 
     name = compilation.logical.application
     deploy(home, deployable(compilation), fresh=True, asks_spark=False)
     launcher = ThisProcess()
-    with patch.object(control, "LocalLauncher", lambda: launcher):
+    with patch.object(claims, "launch_host", launcher.launch):
         control.launch_hosts(Catalog(home), name)
     engine = ThisSession(spark)
     thread = HostThread(Host(home, name, 0, launcher.incarnation, engine), engine)

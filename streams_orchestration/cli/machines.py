@@ -43,7 +43,7 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
     logging.getLogger("alembic").setLevel(logging.WARNING)
     settings = api.Settings.from_environment()
     engine = settings.engine(carried)
-    launcher = api.Standbys(home.prepare(), machine.name, standbys, engine, api.LocalLauncher(), settings.log_size)
+    launcher = api.Standbys(home.prepare(), machine.name, standbys, engine, settings.log_size)
     running, rescheduler = api.Agent(home, machine, launcher), api.HostRescheduler(home, machine.name)
 
     def end(_signal: int, _frame: FrameType | None) -> None:

@@ -67,7 +67,6 @@ if TYPE_CHECKING:
         WaitingForMachineError,
     )
     from streams_orchestration.runtime.errors.loop_errors import LoopErrors
-    from streams_orchestration.runtime.hosts.launcher import LocalLauncher
     from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
     from streams_orchestration.runtime.hosts.start_up import describe_start_phases
     from streams_orchestration.runtime.lineage.client import explain_missing_client

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment import claims
 from streams_orchestration.runtime.deployment import reset as resetting
-from streams_orchestration.runtime.hosts.launcher import LocalLauncher
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units import controller
 
@@ -34,12 +33,6 @@ def after(call: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-class DyingLauncher:
-    """Starts a host, and dies before it has told anybody."""
-
-    launch = staticmethod(after(LocalLauncher().launch))
-
-
 def main(home: str, application: str, unit: str, place: str) -> None:
     """Reset the unit, up to the place."""
     if place == "in the transaction":
@@ -47,7 +40,7 @@ def main(home: str, application: str, unit: str, place: str) -> None:
     elif place == "behind the transaction":
         resetting.launch_hosts = die
     elif place == "behind the launch of a host":
-        control.LocalLauncher = DyingLauncher
+        claims.launch_host = after(claims.launch_host)
     resetting.reset_unit(Catalog(Home(Path(home))), application, unit, force=True)
 
 

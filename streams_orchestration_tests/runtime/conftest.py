@@ -15,6 +15,7 @@ from streams_orchestration.runtime.catalog.changes import Changes
 from streams_orchestration.runtime.deployment import claims, control, reset
 from streams_orchestration.runtime.hosts import launcher
 from streams_orchestration.runtime.hosts.launcher import HostStart
+from streams_orchestration.runtime.machines import standbys
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks import state_files
@@ -128,7 +129,8 @@ def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
     monkeypatch.setattr(status, "is_alive", fake.alive)
     for module in (claims, control, reset):
         monkeypatch.setattr(module, "kill", fake.kill)
-    monkeypatch.setattr(control, "LocalLauncher", lambda: fake)
+    monkeypatch.setattr(claims, "launch_host", fake.launch)
+    monkeypatch.setattr(standbys, "launch_host", fake.launch)
     monkeypatch.setattr(control, "stop_orphans", lambda *_, **__: ())
     monkeypatch.setattr(claims, "record_processes", lambda *_: None)
     return fake

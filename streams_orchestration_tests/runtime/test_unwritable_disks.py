@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.errors.errors import HostLaunchError
-from streams_orchestration.runtime.hosts.launcher import HostStart, LocalLauncher
+from streams_orchestration.runtime.hosts.launcher import HostStart, launch_host
 from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
@@ -28,4 +28,4 @@ def test_a_host_whose_log_cannot_be_made_is_named(tmp_path: Path):
     home.root.mkdir()
     (home.root / "logs").write_text("a file in the place of a directory")
     with pytest.raises(HostLaunchError, match=r"host 0 of app could not be started: .*logs"):
-        LocalLauncher().launch(HostStart(home, "app", 0, "i", tmp_path, EngineSettings()))
+        launch_host(HostStart(home, "app", 0, "i", tmp_path, EngineSettings()))

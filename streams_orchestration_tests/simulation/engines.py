@@ -13,13 +13,14 @@ from unittest.mock import patch
 from streams_orchestration import world
 from streams_orchestration.operators.storage import durable_files
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment import claims
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
 from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.engine.spark.query import ScratchQuery
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, requests
 from streams_orchestration.runtime.hosts import host_process
 from streams_orchestration.runtime.hosts.launcher import HostStart, host_command
+from streams_orchestration.runtime.machines import standbys
 from streams_orchestration.runtime.processes.processes import MACHINE, ProcessIdentity, identify
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.programs.failure import Failure
@@ -46,7 +47,7 @@ class Cluster:
     scheduler: Scheduler
 
     def launch(self, start: HostStart) -> ProcessIdentity:
-        """Start a host, as `HostLauncher` has it."""
+        """Start a host, in place of `launch_host`."""
         arguments = host_command(start)
         options = list(arguments[arguments.index("--home") :])
         self.scheduler.step("launch")
@@ -67,7 +68,8 @@ class Cluster:
     def installed(self) -> Iterator[None]:
         """Let all hosts within a block be simulated ones."""
         with (
-            patch.object(control, "LocalLauncher", lambda: self),
+            patch.object(claims, "launch_host", self.launch),
+            patch.object(standbys, "launch_host", self.launch),
             patch.object(host_process, "_listen", lambda _host: None),
             patch.object(host_process, "hide_secrets", lambda: None),
             patch.object(host_process, "raise_open_files", lambda: None),

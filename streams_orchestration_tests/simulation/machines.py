@@ -23,7 +23,6 @@ from streams_orchestration.runtime.redeployment.host_rescheduling import HostRes
 from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.simulation.catalogs import opened
-from streams_orchestration_tests.simulation.engines import Cluster
 from streams_orchestration_tests.simulation.scheduler import (
     GIVEN,
     Scheduler,
@@ -49,19 +48,18 @@ class Machines:
 
     scheduler: Scheduler
     home: Home
-    cluster: Cluster
     machines: tuple[SimulatedMachine, ...]
     broken: set[str] = field(default_factory=set[str])
     """Names of the machines that never come back."""
 
     @classmethod
-    def of(cls, scheduler: Scheduler, home: Home, cluster: Cluster, count: int) -> Machines:
+    def of(cls, scheduler: Scheduler, home: Home, count: int) -> Machines:
         """Make some machines, each with a clock of its own."""
         made = tuple(SimulatedMachine(name, takes_hosts=True) for name in NAMES[:count])
         for machine in made:
             machine.offset = OFFSETS[scheduler.choices.pick("offset", (1,) * len(OFFSETS))]
             machine.drift = DRIFTS[scheduler.choices.pick("drift", (1,) * len(DRIFTS))]
-        return cls(scheduler, home, cluster, made)
+        return cls(scheduler, home, made)
 
     def start(self) -> None:
         """Start the agents."""
@@ -80,7 +78,7 @@ class Machines:
 
         def run() -> None:
             settings = EngineSettings("1g")
-            launcher = Standbys(self.home, machine.name, 1, settings, self.cluster)
+            launcher = Standbys(self.home, machine.name, 1, settings)
             tending = HostRescheduler(self.home, machine.name)
             tending.start()
             Agent(self.home, Machine(machine.name, (), CORES), launcher).run()

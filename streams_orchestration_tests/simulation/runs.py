@@ -183,7 +183,7 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         stack.enter_context(processes.installed(scheduler))
         shared = stack.enter_context(servers.installed(scheduler, home, case.catalog, is_server=case.machines > 0))
         cluster = Cluster(scheduler)
-        machines = Machines.of(scheduler, home, cluster, case.machines)
+        machines = Machines.of(scheduler, home, case.machines)
         stack.enter_context(cluster.installed())
         stack.enter_context(Pipes(scheduler, cluster.engine).installed())
         stack.enter_context(disk.installed())

@@ -15,7 +15,6 @@ from streams_orchestration_tests.simulation.cases import plans
 from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.choices import Choices
 from streams_orchestration_tests.simulation.disks import Disk
-from streams_orchestration_tests.simulation.engines import Cluster
 from streams_orchestration_tests.simulation.fault_kinds import break_down
 from streams_orchestration_tests.simulation.faults import Faults
 from streams_orchestration_tests.simulation.machines import NAMES, Machines
@@ -46,7 +45,7 @@ def test_a_waiting_file_is_not_damaged_once_a_reader_can_see_it(tmp_path: Path, 
 @pytest.mark.parametrize(("shape", "variant", "sound"), [("sent", 0, 2), ("event_time", 2, 1)])
 def test_as_many_machines_stay_sound_as_hosts_must_be_apart(tmp_path: Path, shape: str, variant: int, sound: int):
     scheduler, home = Scheduler(Choices(7)), Home(tmp_path)
-    machines = Machines(scheduler, home, cast(Cluster, None), tuple(SimulatedMachine(name) for name in NAMES))
+    machines = Machines(scheduler, home, tuple(SimulatedMachine(name) for name in NAMES))
     redeploys = Redeploys(scheduler, home, Disk(scheduler, tmp_path, tmp_path), plans(shape, variant), [])
     checks = SimpleNamespace(store="")
     faults = SimpleNamespace(scheduler=scheduler, machines=machines, redeploys=redeploys, checks=checks)

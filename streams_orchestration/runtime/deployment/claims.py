@@ -29,7 +29,7 @@ from streams_orchestration.runtime.catalog.pe_transitions import (
 )
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart
+from streams_orchestration.runtime.hosts.launcher import HostStart, launch_host
 from streams_orchestration.runtime.hosts.orphans import record_processes
 from streams_orchestration.runtime.hosts.references import require_references
 from streams_orchestration.runtime.machines.placing import arrange, residents
@@ -110,7 +110,7 @@ def choose_missing(connection: Connection, home: Home, row: ApplicationRow, aske
     return chosen
 
 
-def start_claimed(catalog: Catalog, launcher: HostLauncher, claims: Sequence[Claim]) -> list[str]:
+def start_claimed(catalog: Catalog, claims: Sequence[Claim]) -> list[str]:
     """Start claimed hosts outside of any transaction, and record their processes; return the hosts in words.
 
     If a host was stopped or claimed by another process meanwhile, the new process is killed.
@@ -126,7 +126,7 @@ def start_claimed(catalog: Catalog, launcher: HostLauncher, claims: Sequence[Cla
         try:
             with catalog.read() as connection:
                 require_references(connection, start)
-            process = launcher.launch(start)
+            process = launch_host(start)
         except BaseException:
             for each in claims[number:]:
                 _restore_claimed_rows(catalog, each)

@@ -16,7 +16,6 @@ from streams_orchestration.runtime.deployment.awaiting import await_status
 from streams_orchestration.runtime.deployment.claims import Chosen, choose_missing, start_claimed
 from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
 from streams_orchestration.runtime.errors.errors import CommitUnknownError
-from streams_orchestration.runtime.hosts.launcher import LocalLauncher
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.lineage.failure_report import report_lineage_failure
 from streams_orchestration.runtime.processes.processes import is_here, kill
@@ -85,7 +84,7 @@ def launch_hosts(
             chosen = choose_missing(connection, catalog.home, row, asked_at) if wanted else Chosen()
     except CommitUnknownError as error:
         unknown = error  # the claims may be written, and then no other process starts their hosts
-    begun = start_claimed(catalog, LocalLauncher(), chosen.here)
+    begun = start_claimed(catalog, chosen.here)
     if unknown is not None and (chosen.elsewhere or len(begun) < len(chosen.here)):
         raise unknown
     stop_orphans(catalog, application)

@@ -1,4 +1,4 @@
-"""Launching of hosts. A launcher for a cluster would be another `HostLauncher`."""
+"""Launching of hosts on this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from streams_orchestration.runtime.engine.spark.java import java_program, require_java
 from streams_orchestration.runtime.engine.spark.session_settings import ONE_THREAD
@@ -34,53 +33,36 @@ class HostStart:
     """Settings of its engine. They are arguments because the engine starts before the catalog is read."""
 
 
-class HostLauncher(Protocol):
-    """The interface for starting hosts that outlive the caller.
+def launch_host(start: HostStart) -> ProcessIdentity:
+    """Start a host process on this machine, in a session of its own, so that it outlives the terminal; return at once.
 
-    A host needs only its arguments and the state directory; its wanted and its actual state go through the catalog. So
-    a launcher for a cluster can submit the same command. It would need its own way to find the process and to end it.
+    Its output is appended to the host's log.
+
+    Raises:
+        JavaError: there is no usable Java.
+        HostLaunchError: the process could not be started or ended at once, or its limit of open files is too low.
     """
-
-    def launch(self, start: HostStart) -> ProcessIdentity:
-        """Start the host and return at once.
-
-        Raises:
-            HostLaunchError, JavaError: it could not be started.
-        """
-        ...
-
-
-class LocalLauncher:
-    """The launcher of hosts on this machine, each in a session of its own, so that it outlives the terminal."""
-
-    def launch(self, start: HostStart) -> ProcessIdentity:
-        """Start `python -m streams_orchestration.runtime.hosts.host_process`; its output is appended to the host's log.
-
-        Raises:
-            JavaError: there is no usable Java.
-            HostLaunchError: the process could not be started or ended at once, or its limit of open files is too low.
-        """
-        _require_java(java_program())
-        require_open_files(f"host {start.host} of {start.application}")
-        log = start.home.host_log(start.application, start.host)
-        try:
-            log.parent.mkdir(parents=True, exist_ok=True)
-            with log.open("ab") as output:
-                child = subprocess.Popen(
-                    [*host_command(start)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    start_new_session=True,
-                    env=host_environment(start.home, start.base),
-                )
-        except OSError as error:
-            reason = f"could not be started: {error}"
-            raise HostStartError(start.host, start.application, reason) from error
-        process = identify(child.pid)
-        if process is None:
-            raise HostStartError(start.host, start.application, "ended at once", place_for_others(log))
-        return process
+    _require_java(java_program())
+    require_open_files(f"host {start.host} of {start.application}")
+    log = start.home.host_log(start.application, start.host)
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as output:
+            child = subprocess.Popen(
+                [*host_command(start)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                env=host_environment(start.home, start.base),
+            )
+    except OSError as error:
+        reason = f"could not be started: {error}"
+        raise HostStartError(start.host, start.application, reason) from error
+    process = identify(child.pid)
+    if process is None:
+        raise HostStartError(start.host, start.application, "ended at once", place_for_others(log))
+    return process
 
 
 @cache

@@ -13,9 +13,9 @@ from streams_orchestration import world
 from streams_orchestration.runtime.errors.errors import HostLaunchError, JavaError
 from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.hosts.launcher import (
-    HostLauncher,
     HostStart,
     host_environment,
+    launch_host,
     process_command,
 )
 from streams_orchestration.runtime.logs.log_rotation import LOG_BYTES, rotate_log
@@ -50,7 +50,7 @@ class Standby:
 
 
 class Standbys:
-    """A launcher that makes a standby the host, or starts a new process if there is no standby.
+    """The standbys of a machine: `launch` makes one of them a host, or starts a new process if there is none.
 
     Args:
         home: the state directory.
@@ -58,7 +58,6 @@ class Standbys:
         wanted: number of standbys to keep.
         engine: settings of the standbys' engines, which can also run dataframe queries. A host with other engine
             settings gets a new process.
-        launcher: starts hosts if there is no standby.
         log_size: bytes at which the standbys' log is rotated; 0 for never.
     """
 
@@ -68,14 +67,12 @@ class Standbys:
         machine: str,
         wanted: int,
         engine: EngineSettings,
-        launcher: HostLauncher,
         log_size: int = LOG_BYTES,
     ) -> None:
         self._home = home
         self._machine = machine
         self._wanted = wanted
         self._engine = replace(engine, queries=True)
-        self._launcher = launcher
         self.standbys: list[Standby] = []
         """The standbys whose processes have not become hosts, in the order of their starts."""
         self._log_size = log_size
@@ -91,7 +88,7 @@ class Standbys:
         """Make a standby the host, if the engine settings fit, and log that; or start a new process.
 
         Standbys that have ended are forgotten, which is logged. If a new process cannot be started, the errors of the
-        `launch` of `launcher` are raised.
+        `launch_host` are raised.
         """
         self._launched = world.monotonic()
         self._forget_ended()
@@ -101,7 +98,7 @@ class Standbys:
             if _assign_host(standby, start):
                 log.info("pid %s was on standby", standby.identity.pid)
                 return standby.identity
-        return self._launcher.launch(start)
+        return launch_host(start)
 
     def keep(self) -> None:
         """Start a missing standby; log a failure.

@@ -97,8 +97,8 @@ def test_a_claim_whose_answer_is_lost_is_carried_out_if_it_was_made(
 
 
 def test_a_claim_for_an_agent_that_is_lost_is_no_start(home: Home, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch):
-    Agent(home, Machine("north", (), 2), Standbys(home, "north", 0, EngineSettings(), hosts)).register()
-    Agent(home, Machine("south", (), 2), Standbys(home, "south", 0, EngineSettings(), hosts)).register()
+    Agent(home, Machine("north", (), 2), Standbys(home, "north", 0, EngineSettings())).register()
+    Agent(home, Machine("south", (), 2), Standbys(home, "south", 0, EngineSettings())).register()
     write = Catalog.write
 
     @contextmanager

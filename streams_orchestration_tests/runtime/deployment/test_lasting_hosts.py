@@ -72,7 +72,7 @@ def test_after_the_block_this_process_starts_hosts_again(local: LocalApplication
 
 def test_agents_start_hosts(local: LocalApplication, hosts: FakeHosts):
     home = local.home
-    Agent(home, Machine("north", (), 2), Standbys(home, "north", 0, EngineSettings(), hosts)).register()
+    Agent(home, Machine("north", (), 2), Standbys(home, "north", 0, EngineSettings())).register()
     with starting_by_agents(REASON):
         assert launch_hosts(local.catalog, local.name) == ("host 0 on north",)
     assert hosts.launched == []

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment import claims
 from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, session_settings
 from streams_orchestration.runtime.hosts.launcher import HostStart, process_command
@@ -52,7 +52,7 @@ def test_an_engine_knows_whether_it_runs_queries(
     document = {"specVersion": 1, "application": "app", "graph": [MADE, taken]}
     home, launcher = Home(tmp_path).prepare(), Recorded()
     deploy(home, deployable(compile_application(application_from_mapping(document), Options())), asks_spark=False)
-    monkeypatch.setattr(control, "LocalLauncher", lambda: launcher)
+    monkeypatch.setattr(claims, "launch_host", launcher.launch)
     launch_hosts(Catalog(home), "app")
     (start,) = launcher.starts
     assert start.engine.queries is queries

@@ -22,7 +22,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
-from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment import claims
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import CatalogMissingError
@@ -93,7 +93,7 @@ class FakeLauncher:
 @pytest.fixture
 def launcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLauncher]:
     fake = FakeLauncher()
-    monkeypatch.setattr(control, "LocalLauncher", lambda: fake)
+    monkeypatch.setattr(claims, "launch_host", fake.launch)
     monkeypatch.setattr(orphans, "GRACE_SECONDS", 0.01)
     yield fake
     for _, child in fake.started:

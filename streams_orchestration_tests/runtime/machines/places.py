@@ -32,7 +32,7 @@ class Place:
 
     def unregistered(self, name: str, *tags: str) -> Agent:
         """Return an agent that has not begun."""
-        return Agent(self.home, Machine(name, tags, 2), Standbys(self.home, name, 0, EngineSettings(), self.hosts))
+        return Agent(self.home, Machine(name, tags, 2), Standbys(self.home, name, 0, EngineSettings()))
 
     def registered(self, name: str, *tags: str) -> Agent:
         """Return an agent whose machine is there."""

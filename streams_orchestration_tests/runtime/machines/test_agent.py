@@ -23,6 +23,7 @@ from streams_orchestration.runtime.errors.errors import HostLaunchError, HostSta
 from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.machines import agent as agents
+from streams_orchestration.runtime.machines import standbys
 from streams_orchestration.runtime.machines.register import (
     forget_machine,
     read_machines,
@@ -116,10 +117,10 @@ def test_a_process_that_an_agent_did_not_write_down_is_no_host(place: Place, mon
         started.append(start.incarnation)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(place.hosts, "launch", die)
+    monkeypatch.setattr(standbys, "launch_host", die)
     with pytest.raises(KeyboardInterrupt):
         place.agents["m"].turn()
-    monkeypatch.setattr(place.hosts, "launch", launch)
+    monkeypatch.setattr(standbys, "launch_host", launch)
     place.agents["m"].turn()
     assert place.host.pid == 101
     assert place.host.incarnation not in started
@@ -140,7 +141,7 @@ def test_a_host_that_is_stopped_while_an_agent_starts_it_is_ended_again(place: P
         return launch(start)
 
     control.launch_hosts(place.catalog, place.name)
-    monkeypatch.setattr(place.hosts, "launch", interrupted)
+    monkeypatch.setattr(standbys, "launch_host", interrupted)
     place.agents["m"].turn()
     assert (place.host.state, place.host.pid, place.hosts.alive_pids) == ("STOPPED", None, set())
 
@@ -168,7 +169,7 @@ def test_an_agent_reports_a_host_that_cannot_be_started(
     def refuse(_start: object) -> None:
         raise error
 
-    monkeypatch.setattr(place.hosts, "launch", refuse)
+    monkeypatch.setattr(standbys, "launch_host", refuse)
     control.launch_hosts(place.catalog, place.name)
     place.agents["m"].turn()
     assert (place.host.state, place.host.error) == ("FAILED", reason)

@@ -25,11 +25,12 @@ WAITS = "import sys; print(sys.stdin.readline(), end='', flush=True); sys.stdin.
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Standbys]]:
     monkeypatch.setattr(standbys, "process_command", lambda *_: (sys.executable, "-c", READY + WAITS))
+    monkeypatch.setattr(standbys, "launch_host", FakeHosts().launch)
     monkeypatch.setattr(standbys, "STANDBY_DELAY_SECONDS", 0.0)
     all_made: list[Standbys] = []
 
     def make(wanted: int) -> Standbys:
-        all_made.append(Standbys(Home(tmp_path), "m", wanted, EngineSettings("1g"), FakeHosts()))
+        all_made.append(Standbys(Home(tmp_path), "m", wanted, EngineSettings("1g")))
         return all_made[-1]
 
     yield make
@@ -94,7 +95,7 @@ def test_their_log_is_rotated(tmp_path: Path):
     log = Home(tmp_path).standby_log("m")
     log.parent.mkdir(parents=True)
     log.write_text("a line\n" * 100)
-    Standbys(Home(tmp_path), "m", 0, EngineSettings("1g"), FakeHosts(), log_size=100).keep()
+    Standbys(Home(tmp_path), "m", 0, EngineSettings("1g"), log_size=100).keep()
     assert log.read_text() == ""
     assert read_log_end(log, 1000)[0] == ["a line"] * 100
 

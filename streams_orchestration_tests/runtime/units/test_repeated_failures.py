@@ -16,7 +16,7 @@ from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.unit_columns import Tries
-from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment import claims
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
 from streams_orchestration.runtime.hosts.host import Host
@@ -205,7 +205,7 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     advance_units(host.catalog, "app")
     (reported,) = find_failures(read_units(Catalog(home), "app"), NOW)
     assert reported.cause.reason == f"PE 0 failed: {failure}"
-    monkeypatch.setattr(control, "LocalLauncher", FakeHosts)
+    monkeypatch.setattr(claims, "launch_host", FakeHosts().launch)
     reset_unit(Catalog(home), "app", "region-0")
     (unit,) = read_units(Catalog(home), "app").units
     assert (unit.attempts, unit.max_attempts) == (1, 6 if outside else 5)
