@@ -35,7 +35,7 @@ from streams_orchestration.runtime.redeployment.state_migration import (
     removed_on_failure,
 )
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, require_incomplete, switch
-from streams_orchestration.runtime.redeployment.trial_supervision import await_trial, launch_or_revert
+from streams_orchestration.runtime.redeployment.trial_supervision import launch_or_revert, settle_trial
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.holding import HeldUnits, hold_units
 from streams_orchestration.runtime.units.trial import record_revert
@@ -315,15 +315,10 @@ def await_decision(trial: PlanOnTrial) -> Redeployment:
         CatalogUnavailableError: the catalog cannot be used for minutes; other processes decide the trial.
         InvariantError: the return to the previous plan breaks a rule of the protocol.
     """
-    catalog, application = trial.catalog, trial.application
-    decided = await_trial(catalog, application)
+    decided = settle_trial(trial.catalog, trial.application, was_stopped=trial.was_stopped)
     if decided is None:
         return trial.redeployment
     if decided.state == "REVERTED":
-        if trial.was_stopped:
-            cancel_application(catalog, application)
-        else:
-            launch_hosts(catalog, application)
         raise RevertedError(trial.redeployment, decided.cause or "")
     return replace(trial.redeployment, measured_seconds=decided.pause)
 

@@ -10,7 +10,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.awaiting import require_machines
-from streams_orchestration.runtime.deployment.control import launch_hosts
+from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
 from streams_orchestration.runtime.deployment.reset import NotResetError, reset_failed_unit
 from streams_orchestration.runtime.deployment.supervising import advance_and_read_units, supervise
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
@@ -35,9 +35,25 @@ class OnTrialError(StreamsRuntimeError):
 
 
 def settle_former_trial(catalog: Catalog, application: str) -> None:
-    """Wait until a trial is decided whose process has died; if it is reverted, start the hosts of the restored plan.
+    """Settle a trial whose process has died; do nothing if no trial is open.
 
-    The caller holds the start lock, so the process of an open trial is no longer there.
+    The caller holds the start lock, so the process of an open trial is no longer there. For errors see `settle_trial`.
+    """
+    with catalog.read() as connection:
+        was_open = is_on_trial(connection, application)
+    if was_open:
+        settle_trial(catalog, application)
+
+
+def settle_trial(catalog: Catalog, application: str, *, was_stopped: bool = False) -> TrialRow | None:
+    """Wait until the trial of an application's last redeploy is decided, and return it; None if there was none.
+
+    If the previous plan was restored, here or by another process, its hosts are started.
+
+    Args:
+        catalog: the catalog.
+        application: the name of the application.
+        was_stopped: True to stop the application instead, because it was stopped before the redeploy.
 
     Raises:
         OnTrialError: a trial is open, and the application is stopped.
@@ -47,11 +63,13 @@ def settle_former_trial(catalog: Catalog, application: str) -> None:
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
         CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
     """
-    with catalog.read() as connection:
-        was_open = is_on_trial(connection, application)
     decided = await_trial(catalog, application)
-    if was_open and decided is not None and decided.state == "REVERTED":
-        launch_hosts(catalog, application)
+    if decided is not None and decided.state == "REVERTED":
+        if was_stopped:
+            cancel_application(catalog, application)
+        else:
+            launch_hosts(catalog, application)
+    return decided
 
 
 def await_trial(catalog: Catalog, application: str) -> TrialRow | None:

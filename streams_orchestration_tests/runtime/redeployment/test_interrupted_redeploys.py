@@ -168,7 +168,7 @@ PHASES: dict[str, tuple[Any, str]] = {
     "it reads and writes states": (state_migration.Carrier, "carry"),
     "it is about to commit": (redeploying, "switch"),
     "it has switched": (redeploying, "launch_or_revert"),
-    "it waits": (redeploying, "await_trial"),
+    "it waits": (redeploying, "settle_trial"),
 }
 
 

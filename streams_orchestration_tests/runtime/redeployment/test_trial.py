@@ -217,8 +217,8 @@ def test_the_process_that_redeploys_says_that_it_was_reverted_and_why(
             an_operator_raises(local)
 
     former = read_status(local.catalog, local.name).fingerprint
-    for name in ("launch_or_revert", "launch_hosts"):
-        monkeypatch.setattr(redeploying, name, fail)
+    monkeypatch.setattr(redeploying, "launch_or_revert", fail)
+    monkeypatch.setattr(trial_supervision, "launch_hosts", fail)
     with pytest.raises(
         RevertedError,
         match=r"was reverted, so the previous plan runs again.*: PE 0 failed: batch 7: operator X.*line 3",
