@@ -38,7 +38,7 @@ def main(home: str, application: str, unit: str, place: str) -> None:
     if place == "in the transaction":
         controller.roll_back = after(controller.roll_back)
     elif place == "behind the transaction":
-        resetting.launch_hosts = die
+        resetting.start_missing_hosts = die
     elif place == "behind the launch of a host":
         claims.launch_host = after(claims.launch_host)
     resetting.reset_unit(Catalog(Home(Path(home))), application, unit, force=True)

@@ -128,7 +128,7 @@ def reset(setting: Setting, world: World, number: int, cause: int = 0) -> World:
 
 
 def new_host(setting: Setting, world: World, pe: int) -> World:
-    """`control.launch_hosts` of a host that was taken for dead; the new one sweeps what no commit names."""
+    """`control.start_missing_hosts` of a host that was taken for dead; the new one sweeps what no commit names."""
     number = setting.topology.unit_of[pe]
     members = setting.topology.members[number]
     if setting.starts_at_boundary and any(is_between(setting.topology, world, each) for each in members):

@@ -114,7 +114,7 @@ def no_real_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reset starts none; the tests step the PEs themselves."""
-    monkeypatch.setattr(reset, "launch_hosts", lambda *_, **__: ())
+    monkeypatch.setattr(reset, "start_missing_hosts", lambda *_, **__: ())
 
 
 @pytest.fixture(scope="module")

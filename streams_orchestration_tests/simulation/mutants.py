@@ -332,7 +332,9 @@ MUTANTS: dict[str, Mutant] = {
         clock.read, "seconds > max(SLOW_READING_SECONDS, last_reading.seconds)", "False"
     ),
     "a claim for an agent that was lost counts as made": Mutant(
-        control.launch_hosts, "(chosen.elsewhere or len(begun) < len(chosen.here))", "len(begun) < len(chosen.here)"
+        control.start_missing_hosts,
+        "(claimed.elsewhere or len(begun) < len(claimed.here))",
+        "len(begun) < len(claimed.here)",
     ),
     "a host stays on a machine whose files it cannot use": Mutant(host_relocation._decide, ">= MOVE_AFTER", ">= 10**9"),
     "garbage is collected by a plan that was replaced": Mutant(

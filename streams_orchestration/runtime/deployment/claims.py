@@ -54,60 +54,68 @@ class Claim:
 
 
 @dataclass(slots=True)
-class Chosen:
-    """The missing hosts, divided into those that this process starts and those that it does not."""
+class Claimed:
+    """The claimed hosts, divided into those that this process starts and those that it does not."""
 
     elsewhere: list[str] = field(default_factory=list[str])
     """Descriptions of the hosts that agents start or that wait for a machine."""
     here: list[Claim] = field(default_factory=list[Claim])
 
 
-def choose_missing(connection: Connection, home: Home, row: ApplicationRow, asked_at: float | None) -> Chosen:
-    """Mark missing hosts with unfinished PEs, and these PEs, as STARTING; return the hosts by who starts them.
+def missing_hosts(connection: Connection, application: ApplicationRow) -> Sequence[HostRow]:
+    """Return the missing hosts: they have unfinished PEs, and their processes are gone or they are COMPLETED."""
+    h, p, u = tables.host, tables.pe, tables.unit
+    name, now = application.name, clock.now()
+    open_units = select(u.c.name).where(u.c.application == name, u.c.state != "COMPLETED")
+    working = select(p.c.host).where(p.c.application == name, p.c.unit.in_(open_units))
+    hosts = HostRow.all(connection, select(h).where(h.c.application == name, h.c.id.in_(working)))
+    # a COMPLETED host may still be alive to tidy up, but it no longer runs PEs
+    return [host for host in hosts if host.state == "COMPLETED" or not HostStatus.of(host, now).alive]
 
-    A host is missing if its process is gone, or it is COMPLETED although it has unfinished PEs. If machines are
-    registered, their agents start the hosts. A host that no machine takes is marked as WAITING, and its PEs as WANTED.
-    Failed PEs stay FAILED.
+
+def claim_hosts(
+    connection: Connection, home: Home, row: ApplicationRow, missing: Sequence[HostRow], asked_at: float | None
+) -> Claimed:
+    """Mark missing hosts, and their PEs, as STARTING; return the hosts by who starts them.
+
+    If machines are registered, their agents start the hosts. A host that no machine takes is marked as WAITING, and its
+    PEs as WANTED. Failed PEs stay FAILED.
 
     Args:
         connection: a connection in a write transaction.
         home: the state directory.
         row: the row of the application.
+        missing: the missing hosts, as read in this transaction.
         asked_at: the time of the command in unix seconds, from which the start-up time counts; None without one.
 
     Raises:
         OtherVersionError: another version of the product wrote the program of a PE.
     """
-    h, p, u = tables.host, tables.pe, tables.unit
+    h = tables.host
     application = row.name
     settings = Settings(**row.settings)
     machines = registered(connection)
     now = clock.now()
-    chosen = Chosen()
-    open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
-    working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
-    hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_(working)))
-    # a COMPLETED host may still be alive to tidy up, but it no longer runs PEs
-    missing = [host for host in hosts if host.state == "COMPLETED" or not HostStatus.of(host, now).alive]
+    claimed = Claimed()
     rows = HostRow.all(connection, select(h).where(h.c.machine.is_not(None) | (h.c.application == application)))
     failed = read_failed(connection, application, [machine.name for machine in machines])
     places = arrange(residents(rows, application, [host.id for host in missing], now, failed), machines, now)
     for host in missing:
         incarnation, machine = world.new_id(), places.machines.get(host.id) if machines else None
         if machines and host.id in places.refused:
-            chosen.elsewhere.append(f"host {host.id} waits: {places.refused[host.id]}")
+            claimed.elsewhere.append(f"host {host.id} waits: {places.refused[host.id]}")
             _wait_for_machine(connection, host, str(places.refused[host.id]))
             continue
         if machine is not None:
-            chosen.elsewhere.append(f"host {host.id} on {machine.name}")
+            claimed.elsewhere.append(f"host {host.id} on {machine.name}")
         else:
             tags = read_requirements(host.id, host.requirements).tags
             engine = settings.engine(tags, queries=has_queries(connection, application, host.id))
             start = HostStart(home, application, host.id, incarnation, Path(row.base), engine)
-            chosen.here.append(Claim(start, host, read_before_start(connection, application, host.id)))
+            claimed.here.append(Claim(start, host, read_before_start(connection, application, host.id)))
         claim_host(connection, host, incarnation, machine, asked_at)
         set_pes_of_host(connection, application, host.id, "STARTING")
-    return chosen
+    return claimed
 
 
 def start_claimed(catalog: Catalog, claims: Sequence[Claim]) -> list[str]:

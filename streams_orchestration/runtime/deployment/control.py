@@ -13,7 +13,7 @@ from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.catalog.unit_transitions import stop_units
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.awaiting import await_status
-from streams_orchestration.runtime.deployment.claims import Chosen, choose_missing, start_claimed
+from streams_orchestration.runtime.deployment.claims import Claimed, claim_hosts, missing_hosts, start_claimed
 from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
 from streams_orchestration.runtime.errors.errors import CommitUnknownError
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
@@ -32,16 +32,36 @@ STOP_SECONDS = 30.0
 """Default seconds that `cancel_application` gives hosts to end by themselves."""
 
 
-def launch_hosts(
-    catalog: Catalog,
-    application: str,
-    *,
-    asked_at: float | None = None,
-    recover: bool = True,
-) -> tuple[str, ...]:
+def launch_hosts(catalog: Catalog, application: str, *, asked_at: float | None = None) -> tuple[str, ...]:
+    """Take up the resets that the units of an application need, then start its missing hosts; return these in words.
+
+    For arguments, result and errors see `take_up_resets` and `start_missing_hosts`.
+    """
+    require_lasting_hosts(catalog, application)
+    take_up_resets(catalog, application)
+    return start_missing_hosts(catalog, application, asked_at=asked_at)
+
+
+def take_up_resets(catalog: Catalog, application: str) -> None:
+    """Update all units, and take up the resets of the failed ones: each begins as soon as all hosts of its unit run.
+
+    A unit that is no longer reset automatically stays as it is.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+        StreamsRuntimeError: a redeploy has removed a unit meanwhile, or a rule of the protocol is broken.
+    """
+    advance_units(catalog, application)
+    failures = find_failures(read_units(catalog, application), clock.now())
+    if units := [failure.unit for failure in failures if not failure.exhausted]:
+        with catalog.write() as connection:
+            mark_taken_up(connection, application, units)
+
+
+def start_missing_hosts(catalog: Catalog, application: str, *, asked_at: float | None = None) -> tuple[str, ...]:
     """Start every missing host of an application that is wanted to run, and kill orphans.
 
-    The units of dead hosts are marked as failed first.
+    The units of dead hosts are marked as failed in the transaction that claims these hosts.
 
     Concurrent callers start each host once. Orphans of dead hosts can no longer commit; they are killed while the new
     hosts come up, also if no host is to be started. The processes of the hosts that this call replaces are among them,
@@ -51,7 +71,6 @@ def launch_hosts(
         catalog: the catalog.
         application: name of the application.
         asked_at: the time at which the command was entered, in unix seconds; the start-up time counts from there.
-        recover: also update all units, and take up the resets that they need.
 
     Returns:
         The hosts in words. `host 0, pid 4711` was started here; an agent starts `host 0 on north`; `host 0 waits: ...`
@@ -67,43 +86,43 @@ def launch_hosts(
     """
     require_lasting_hosts(catalog, application)
     asked_at = None if asked_at is None else clock.shared(asked_at)
-    mendable: list[str] = []
-    if recover:
-        advance_units(catalog, application)
-        failed = find_failures(read_units(catalog, application), clock.now())
-        mendable += [failure.unit for failure in failed if not failure.exhausted]
-    chosen = Chosen()
+    claimed = Claimed()
     unknown: CommitUnknownError | None = None
     try:
         with catalog.write() as connection:
             row = application_row(connection, catalog.home, application)
-            wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
-            lost = _fail_lost_units(connection, application) if wanted else []
-            if wanted and recover:
-                mark_taken_up(connection, application, [*mendable, *lost])
-            chosen = choose_missing(connection, catalog.home, row, asked_at) if wanted else Chosen()
+            if row.wanted == "RUNNING" and row.state != "COMPLETED" and (missing := missing_hosts(connection, row)):
+                fail_lost_units(connection, application)
+                claimed = claim_hosts(connection, catalog.home, row, missing, asked_at)
     except CommitUnknownError as error:
         unknown = error  # the claims may be written, and then no other process starts their hosts
-    begun = start_claimed(catalog, chosen.here)
-    if unknown is not None and (chosen.elsewhere or len(begun) < len(chosen.here)):
+    begun = start_claimed(catalog, claimed.here)
+    if unknown is not None and (claimed.elsewhere or len(begun) < len(claimed.here)):
         raise unknown
     stop_orphans(catalog, application)
-    return (*chosen.elsewhere, *begun)
+    return (*claimed.elsewhere, *begun)
 
 
-def _fail_lost_units(connection: Connection, application: str) -> list[str]:
-    """Mark the units of dead hosts as failed, so that they refuse commits of these hosts; return the units.
+def fail_lost_units(connection: Connection, application: str) -> None:
+    """Mark the units of dead hosts as failed, so that they refuse commits of these hosts.
 
-    The health of the units is read again in this transaction, since a host may have died after the last check, and its
-    replacement would hide that.
+    The health of the units is read in this transaction, because the replacement of a dead host would hide its death.
+
+    Args:
+        connection: a connection in the write transaction that claims the hosts.
+        application: the name of the application.
+
+    Raises:
+        StreamsRuntimeError: a unit no longer exists.
+        InvariantError: its epoch breaks a rule of the protocol.
     """
     u, now = tables.unit, clock.now()
     healths = read_health(connection, application, now, None)
     working = select(u.c.name).where(u.c.application == application, u.c.state.in_(WORKING))
-    lost = [name for name in connection.scalars(working) if healths[name].failure in healths[name].gone.values()]
-    for name in lost:
-        advance_unit(connection, application, name, now, healths[name])
-    return lost
+    for name in connection.scalars(working).all():
+        health = healths[name]
+        if health.failure in health.gone.values():
+            advance_unit(connection, application, name, now, health)
 
 
 def cancel_application(catalog: Catalog, application: str, timeout: float = STOP_SECONDS) -> UnitsStatus:

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.catalog.host_transitions import fail_host
 from streams_orchestration.runtime.catalog.rows import HostRow, UnitRow
 from streams_orchestration.runtime.catalog.states import ENDED, heard_at
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.deployment.control import launch_hosts
+from streams_orchestration.runtime.deployment.control import start_missing_hosts
 from streams_orchestration.runtime.deployment.host_relocation import decide_and_record_moves
 from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
@@ -91,7 +91,7 @@ def reset_unit(
     row = begin_reset(catalog, application, unit, generation=generation, force=force)
     retract(catalog, application)  # hosts do this as well, in case this process dies
     # also if the unit was reset before: that call may have died before it launched the hosts
-    launch_hosts(catalog, application, recover=False)
+    start_missing_hosts(catalog, application)
     if row.state == LIMIT and not force:
         message = (
             f"{application}: {unit} was reset {plural(row.attempts, 'time')} in a row without completing an epoch. Fix "
@@ -151,7 +151,7 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
 def _end_unusable_hosts(catalog: Catalog, application: str, unit: str, generation: int | None) -> None:
     """Kill the application's failed hosts, and its hosts without a heartbeat for more than `HEARTBEAT_LIMIT` seconds.
 
-    Only hosts on this machine are killed. `launch_hosts` can start them again. Three other kinds of hosts are killed
+    Only hosts on this machine are killed. `start_missing_hosts` starts them again. Three other kinds are killed
     here, and marked as failed on other machines:
 
     1. hosts that did not react to the reset of the unit, if it has timed out;

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.deployment.control import launch_hosts
+from streams_orchestration.runtime.deployment.control import start_missing_hosts
 from streams_orchestration.runtime.errors.errors import BeingStartedError, StreamsRuntimeError
 from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.machines.placing import arrange, residents
@@ -109,7 +109,7 @@ class HostRescheduler:
     ) -> None:
         now = clock.now()
         if arrange(residents(rows, application, waiting, now), machines, now).refused.keys() < set(waiting):
-            for host in launch_hosts(self._catalog, application, recover=False):
+            for host in start_missing_hosts(self._catalog, application):
                 log.info("%s: %s", application, host)
 
     def _put_right(self, application: str, reasons: Sequence[str], situation: tuple[object, ...]) -> None:

@@ -243,7 +243,7 @@ def test_a_reset_that_takes_too_long_fails_a_host_elsewhere_unless_its_row_has_t
     place.set(tables.host, space=ELSEWHERE, state=state, error=error, heartbeat_at=clock.now())
     place.set(tables.unit, state="RESETTING", timer="reset", deadline=0.0)
     place.set(tables.pe, running=0)
-    monkeypatch.setattr(reset, "launch_hosts", lambda *_, **__: ())
+    monkeypatch.setattr(reset, "start_missing_hosts", lambda *_, **__: ())
     reset_unit(place.catalog, place.name, "region-0")
     assert (place.host.state, place.host.error) == after
 

@@ -27,7 +27,7 @@ class CrashError(BaseException):
 
 
 def steps_of_a_reset() -> list[str]:
-    return ["_end_unusable_hosts", "advance_units", "begin_reset", "launch_hosts", "remove_files"]
+    return ["_end_unusable_hosts", "advance_units", "begin_reset", "start_missing_hosts", "remove_files"]
 
 
 @pytest.mark.parametrize(
