@@ -13,7 +13,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.host_transitions import fail_host
 from streams_orchestration.runtime.catalog.rows import HostRow, UnitRow
-from streams_orchestration.runtime.catalog.states import ENDED, heard_at
+from streams_orchestration.runtime.catalog.states import ENDED, heard_at, state_in_effect
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.control import start_missing_hosts
 from streams_orchestration.runtime.deployment.host_relocation import decide_and_record_moves
@@ -28,11 +28,10 @@ from streams_orchestration.runtime.units.controller import advance_unit, mark_ta
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.failures import UnitFailure, is_late
 from streams_orchestration.runtime.units.health import read_health
-from streams_orchestration.runtime.units.reading import read_units
-from streams_orchestration.runtime.units.region_events import Event, ResetRequested, TimerFired
+from streams_orchestration.runtime.units.reading import application_row, read_units
+from streams_orchestration.runtime.units.region_events import ResetRequested
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
-from streams_orchestration.runtime.units.watch import advance_units
 
 
 class NotResetError(StreamsRuntimeError):
@@ -76,26 +75,19 @@ def reset_unit(
         StreamsRuntimeError: a redeploy has removed a unit meanwhile, or a rule of the protocol is broken.
     """
     require_lasting_hosts(catalog, application)
-    status = read_units(catalog, application)
-    if status.state == "STOPPED":
-        message = f"{application} is stopped; run or deploy it again, and it continues from its last commits"
-        raise NotResetError(message)
-    names = [known.name for known in status.units]
-    if unit not in names:
-        message = f"{application}: there is no unit {unit}{nearest(unit, names)}"
-        raise NotResetError(message)
+    _require_unit(catalog, application, unit)
     if not force:
-        _refuse_lost(catalog, application, unit)
+        _check_cut(catalog, application, unit)
     _end_unusable_hosts(catalog, application, unit, generation)
-    advance_units(catalog, application, [unit])  # a failure is recorded before its reset is taken up
     row = begin_reset(catalog, application, unit, generation=generation, force=force)
     retract(catalog, application)  # hosts do this as well, in case this process dies
     # also if the unit was reset before: that call may have died before it launched the hosts
     start_missing_hosts(catalog, application)
     if row.state == LIMIT and not force:
+        places = read_units(catalog, application).log_places
         message = (
             f"{application}: {unit} was reset {plural(row.attempts, 'time')} in a row without completing an epoch. Fix "
-            f"the cause, which its logs show ({status.log_places}), then use `streams reset {application} --unit "
+            f"the cause, which its logs show ({places}), then use `streams reset {application} --unit "
             f"{unit} --force`."
         )
         raise NotResetError(message)
@@ -110,10 +102,25 @@ def reset_failed_unit(catalog: Catalog, failure: UnitFailure) -> int:
     return reset_unit(catalog, failure.application, failure.unit, generation=failure.generation)
 
 
-def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
-    """Raise NotResetError if `check_cuts` finds that a file of the unit's cut is missing or truncated.
+def _require_unit(catalog: Catalog, application: str, unit: str) -> None:
+    """Raise NotResetError if the application is stopped or has no such unit, NotDeployedError if it is not deployed."""
+    u = tables.unit
+    with catalog.read() as connection:
+        row = application_row(connection, catalog.home, application)
+        names = connection.scalars(select(u.c.name).where(u.c.application == application)).all()
+    if state_in_effect(row.wanted, row.state) == "STOPPED":
+        message = f"{application} is stopped; run or deploy it again, and it continues from its last commits"
+        raise NotResetError(message)
+    if unit not in names:
+        message = f"{application}: there is no unit {unit}{nearest(unit, names)}"
+        raise NotResetError(message)
 
-    Files that are lost or have returned since the last check are recorded as events of the unit.
+
+def _check_cut(catalog: Catalog, application: str, unit: str) -> None:
+    """Check the files of a unit's cut, and record as events of the unit which are lost or have returned.
+
+    Raises:
+        NotResetError: a file is missing or truncated.
     """
     lost = check_cuts(catalog, application, [unit]).get(unit)
     if lost is not None:
@@ -122,28 +129,32 @@ def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
 
 
 def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> UnitRow:
-    """Record that a process has taken up the unit's reset, begin the reset if every host lives, and return its row.
+    """Update a unit, record that its reset is taken up, begin the reset if every host lives, and return the unit's row.
 
-    With `force`, the reset begins even if no attempt is left, and further attempts are allowed.
+    One transaction does so from one reading of the unit's health, so no reset begins without a host that has just died.
+    With `force`, the reset begins even if no attempt is left, and further attempts are allowed. Files that the catalog
+    then no longer names are removed.
 
-    Files that the catalog then no longer names are removed. Nothing is done if the unit has ended, or has a later
-    generation than the given one. A drain or reset whose time is over ends by its timer instead, also with `force`.
+    A unit that has ended is not reset, nor is one whose generation is later than the given one after the update; None
+    stands for its generation before the update. A drain or reset whose time is over ends by its timer instead, also
+    with `force`.
 
     Raises:
         StreamsRuntimeError: the unit no longer exists.
     """
     with catalog.write_unit(application, unit) as connection:
-        row = unit_row(connection, application, unit)
-        if row.state in ENDED or (generation is not None and row.generation > generation):
-            return row
+        failed = unit_row(connection, application, unit).generation if generation is None else generation
         now = clock.now()
-        mark_taken_up(connection, application, [unit])
         health = read_health(connection, application, now, [unit])[unit]
-        event: Event = ResetRequested(force=force, healthy=health.up, failure=health.failure)
-        if row.timer is not None and is_late(row, now):
-            event = TimerFired(row.timer, row.timer_number)
-        garbage = advance_unit(connection, application, unit, now, health, event)
+        # a failure is recorded before its reset is taken up
+        garbage = advance_unit(connection, application, unit, now, health)
         row = unit_row(connection, application, unit)
+        if row.state not in ENDED and row.generation <= failed:
+            mark_taken_up(connection, application, [unit])
+            request = ResetRequested(force=force, healthy=health.up, failure=health.failure)
+            event = None if is_late(row, now) else request  # its timer ends it
+            garbage += advance_unit(connection, application, unit, now, health, event)
+            row = unit_row(connection, application, unit)
     remove_files(catalog.store, garbage)
     return row
 
@@ -151,8 +162,8 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
 def _end_unusable_hosts(catalog: Catalog, application: str, unit: str, generation: int | None) -> None:
     """Kill the application's failed hosts, and its hosts without a heartbeat for more than `HEARTBEAT_LIMIT` seconds.
 
-    Only hosts on this machine are killed. `start_missing_hosts` starts them again. Three other kinds are killed
-    here, and marked as failed on other machines:
+    Only hosts on this machine are killed, so that `start_missing_hosts` starts them again. Three other kinds of hosts
+    are killed here, and marked as failed on other machines:
 
     1. hosts that did not react to the reset of the unit, if it has timed out;
     2. hosts that cannot reach the storage on a machine that is draining, since they would never reach a cut at which

@@ -198,10 +198,11 @@ def test_a_reset_of_a_unit_that_a_redeploy_replaces_meanwhile_says_so(
 ):
     running.work()
 
-    def advance(*_: Any) -> None:
+    def leave(*_: Any) -> dict[int, str]:
         running.set(tables.unit, name="region-7")
+        return {}
 
-    monkeypatch.setattr(reset, "advance_units", advance)
+    monkeypatch.setattr(reset, "decide_and_record_moves", leave)
     with pytest.raises(UnitRemovedError, match="the unit region-0 no longer exists"):
         reset_unit(running.catalog, running.name, "region-0")
 

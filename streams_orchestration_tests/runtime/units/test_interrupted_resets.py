@@ -27,7 +27,7 @@ class CrashError(BaseException):
 
 
 def steps_of_a_reset() -> list[str]:
-    return ["_end_unusable_hosts", "advance_units", "begin_reset", "start_missing_hosts", "remove_files"]
+    return ["_end_unusable_hosts", "begin_reset", "start_missing_hosts", "remove_files"]
 
 
 @pytest.mark.parametrize(
@@ -134,4 +134,23 @@ def test_any_number_of_callers_do_one_reset(running: Running):
         list(pool.map(lambda _: reset_unit(running.catalog, running.name, "region-0", generation=1), range(16)))
     assert (running.unit.generation, running.unit.attempts) == (2, 1)
     assert running.events.count("reset began") == 1
+    running.finish()
+
+
+def test_a_reset_waits_for_a_host_whose_death_nobody_has_recorded(running: Running):
+    running.work()
+    before = len(running.events)
+    running.kill_host()
+    row = resetting.begin_reset(running.catalog, running.name, "region-0", generation=None, force=False)
+    assert (row.state, row.generation) == ("UNHEALTHY", 1)
+    assert running.events[before:] == ["unhealthy", "taken up"]
+
+
+def test_a_request_finds_that_the_reset_begins_by_itself_and_begins_no_second_one(running: Running):
+    running.work()
+    running.kill_host()
+    reset_unit(running.home, running.name, "region-0")
+    running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
+    assert reset_unit(running.home, running.name, "region-0") == 2
+    assert running.unit.attempts == 1
     running.finish()
