@@ -38,8 +38,8 @@ COMPILER_LAYERS = (
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 RUNTIME_LAYERS = (
     *("errors", "logs", "clocks", "processes", "settings"),
-    *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "lineage", "queries", "engine"),
-    *("hosts", "machines", "deployment", "stepping", "redeployment", "savepoints"),
+    *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "trials", "lineage", "queries"),
+    *("engine", "hosts", "machines", "deployment", "stepping", "redeployment", "savepoints"),
     *("rollout", "observing", "api"),
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""

@@ -22,6 +22,7 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.catalog.trials import read_trial
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.errors.errors import (
     CatalogError,
@@ -34,7 +35,7 @@ from streams_orchestration.runtime.redeployment import redeploying, trial_superv
 from streams_orchestration.runtime.redeployment.draining import describe_redeploy_under_way
 from streams_orchestration.runtime.rollout import bringing_up, reverting
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.trial import read_trial, revert
+from streams_orchestration.runtime.trials.trial import revert
 from streams_orchestration_tests.orchestration.conftest import Runtime, step
 from streams_orchestration_tests.orchestration.redeployments import KEPT, LOST, MOVED, outcome
 from streams_orchestration_tests.orchestration.statuses import running

@@ -17,6 +17,7 @@ from streams_orchestration.operators.storage.durable_files import checksum_of
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.trials import read_trial
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import StaleGenerationError
 from streams_orchestration.runtime.programs.batches import (
@@ -36,10 +37,10 @@ from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import newest_states
+from streams_orchestration.runtime.trials.advancing import advance_application
+from streams_orchestration.runtime.trials.trial import decide, judge_trial, revert_open
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.holding import HeldUnits, describe_held_work, hold_units, release_units
-from streams_orchestration.runtime.units.trial import decide, judge_trial, read_trial, revert_open
-from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.protocol.planning import position, view
 from streams_orchestration_tests.protocol.setting import OUTSIDE
 from streams_orchestration_tests.protocol.steps import Protocol
@@ -107,7 +108,7 @@ class Product:
         with self.catalog.write() as connection:
             this = (u.c.name == self.topology.units[unit], u.c.timer == "period")
             assert connection.execute(update(u).where(*this).values(deadline=0.0)).rowcount
-        advance_units(self.catalog, self.name)
+        advance_application(self.catalog, self.name)
 
     def reset(self, unit: int, cause: str) -> None:
         """Have a unit reset, forced where its attempts are used up, after one of its PEs has failed for the cause."""
@@ -135,7 +136,7 @@ class Product:
         with self.catalog.write() as connection:
             connection.execute(update(p).values(running=generation.scalar_subquery()))
             connection.execute(update(p).where(p.c.state == "WANTED").values(state="RUNNING"))
-        advance_units(self.catalog, self.name)
+        advance_application(self.catalog, self.name)
 
     def hold(self, units: Iterable[int]) -> None:
         hold_units(self._held(units))

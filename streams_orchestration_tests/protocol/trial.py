@@ -1,6 +1,6 @@
 """The trial of a redeploy as the model takes it: it passes, or the previous plan is restored.
 
-What the functions do is what `units/trial.py` and `units/previous_plan.py` do.
+What the functions do is what `trials/trial.py` and `trials/previous_plan.py` do.
 """
 
 from __future__ import annotations

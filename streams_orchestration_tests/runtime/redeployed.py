@@ -18,6 +18,7 @@ from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
+from streams_orchestration.runtime.catalog.trials import read_trial
 from streams_orchestration.runtime.redeployment.deployed_plan import deployed_plan, preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import give_up_epochs
 from streams_orchestration.runtime.redeployment.redeploying import PlanChange, carry_over, switch_over
@@ -27,7 +28,6 @@ from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.units import watch
 from streams_orchestration.runtime.units.holding import close_epochs, describe_held_work, hold_units
 from streams_orchestration.runtime.units.reading import application_row
-from streams_orchestration.runtime.units.trial import read_trial
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication

@@ -32,11 +32,11 @@ from streams_orchestration.runtime.savepoints import atomic_places, creating
 from streams_orchestration.runtime.sinks import delivering, publishing, retraction
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.tasks import stored_states
+from streams_orchestration.runtime.trials import previous_plan
 from streams_orchestration.runtime.units import (
     controller,
     garbage,
     holding,
-    previous_plan,
     region_machine,
     roll_back,
     watch,

@@ -11,6 +11,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, WaitingForMachineError
+from streams_orchestration.runtime.trials.advancing import advance_application
 from streams_orchestration.runtime.units.failures import (
     FailedAgainError,
     explain_host_failure,
@@ -19,7 +20,6 @@ from streams_orchestration.runtime.units.failures import (
 )
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import UnitsStatus
-from streams_orchestration.runtime.units.watch import advance_units
 
 POLL_SECONDS = 0.1
 FAILING_SECONDS = 3.0
@@ -61,7 +61,7 @@ def await_running_pes(catalog: Catalog, application: str, timeout: float) -> Uni
                 return True
             message = f"{application} was stopped; run or deploy it again to continue"
             raise HostLaunchError(message)
-        advance_units(catalog, application)
+        advance_application(catalog, application)
         now = clock.now()
         _require_working(status, now)
         failures_now = {failure.unit: failure for failure in find_failures(status, now)}

@@ -20,13 +20,13 @@ from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.lineage.failure_report import report_lineage_failure
 from streams_orchestration.runtime.processes.processes import is_here, kill
 from streams_orchestration.runtime.sinks.completing import remove_empty
+from streams_orchestration.runtime.trials.advancing import advance_application
 from streams_orchestration.runtime.units.controller import advance_unit, mark_taken_up
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.reading import application_row, read_units, require_deployed
 from streams_orchestration.runtime.units.region_machine import WORKING
 from streams_orchestration.runtime.units.status import UnitsStatus
-from streams_orchestration.runtime.units.watch import advance_units
 
 STOP_SECONDS = 30.0
 """Default seconds that `cancel_application` gives hosts to end by themselves."""
@@ -35,7 +35,11 @@ STOP_SECONDS = 30.0
 def launch_hosts(catalog: Catalog, application: str, *, asked_at: float | None = None) -> tuple[str, ...]:
     """Take up the resets that the units of an application need, then start its missing hosts; return these in words.
 
-    For arguments, result and errors see `take_up_resets` and `start_missing_hosts`.
+    For arguments see `start_missing_hosts`.
+
+    Raises:
+        ShortLivedProcessError: hosts would end with this process, and no machine is registered; nothing was changed.
+        JavaError, StreamsRuntimeError: the causes of `take_up_resets` and `start_missing_hosts`.
     """
     require_lasting_hosts(catalog, application)
     take_up_resets(catalog, application)
@@ -51,7 +55,7 @@ def take_up_resets(catalog: Catalog, application: str) -> None:
         NotDeployedError: the application is not deployed.
         StreamsRuntimeError: a redeploy has removed a unit meanwhile, or a rule of the protocol is broken.
     """
-    advance_units(catalog, application)
+    advance_application(catalog, application)
     failures = find_failures(read_units(catalog, application), clock.now())
     if units := [failure.unit for failure in failures if not failure.exhausted]:
         with catalog.write() as connection:

@@ -21,11 +21,11 @@ from streams_orchestration.runtime.deployment.awaiting import (
 )
 from streams_orchestration.runtime.deployment.reset import reset_failed_unit
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, UnitRemovedError
+from streams_orchestration.runtime.trials.advancing import advance_application
 from streams_orchestration.runtime.units.failures import FailedAgainError, UnitFailure, find_failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.reset_decisions import KnownFailure, ResetDecisions, decide_resets
 from streams_orchestration.runtime.units.status import UnitsStatus
-from streams_orchestration.runtime.units.watch import advance_units
 
 HEALING_SECONDS = 12.0
 """Seconds for which `await_reset` leaves a failure to others: two checks of Dagster's sensor."""
@@ -67,7 +67,7 @@ def advance_and_read_units(catalog: Catalog, application: str) -> UnitsStatus:
         NotDeployedError: the application is not deployed.
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
     """
-    advance_units(catalog, application)
+    advance_application(catalog, application)
     return read_units(catalog, application)
 
 

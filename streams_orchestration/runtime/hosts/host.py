@@ -41,11 +41,12 @@ from streams_orchestration.runtime.sinks.completing import clear_after_publisher
 from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.trials.advancing import advance_application
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.garbage import Garbage, collect_garbage, sweep, unknown_pes
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
-from streams_orchestration.runtime.units.watch import PeOfUnit, advance_units, changes_soon
+from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon
 
 MIN_INTERVAL_SECONDS = 0.1
 """Least seconds between two turns of the main loop, however often the catalog changes."""
@@ -234,7 +235,7 @@ class Host:
     def advance_units(self, now: float) -> None:
         """Advance the units of this host, or all units after `SURVEY_SECONDS` or a host's death."""
         everything = now - self.surveyed >= SURVEY_SECONDS
-        advance_units(self.catalog, self.application, None if everything else self.units)
+        advance_application(self.catalog, self.application, None if everything else self.units)
         if everything:
             self.surveyed = now
 

@@ -12,10 +12,10 @@ from streams_orchestration.compiler.fingerprint import difference
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, TrialRow
 from streams_orchestration.runtime.catalog.states import TrialState
+from streams_orchestration.runtime.catalog.trials import read_trial
 from streams_orchestration.runtime.errors.errors import NotDeployedError, OtherVersionError
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
 from streams_orchestration.runtime.units.reading import application_row
-from streams_orchestration.runtime.units.trial import read_trial
 
 
 @dataclass(frozen=True, slots=True)

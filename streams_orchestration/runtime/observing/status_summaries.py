@@ -17,10 +17,10 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.trials.advancing import advance_application
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.failures import may_need_reset
 from streams_orchestration.runtime.units.health import read_healths
-from streams_orchestration.runtime.units.watch import advance_units
 
 POLL_SECONDS = 0.25
 """Seconds between two checks while nothing is wrong."""
@@ -40,7 +40,7 @@ def advance_and_read_status(catalog: Catalog, application: str) -> ApplicationSt
         NotDeployedError: the application is not deployed.
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
     """
-    advance_units(catalog, application)
+    advance_application(catalog, application)
     status = read_status(catalog, application)
     lost = [unit.name for unit in status.units if unit.waits and unit.lost is not None]
     if lost and status.state in ("RUNNING", "WAITING") and len(check_cuts(catalog, application, lost)) < len(lost):

@@ -29,8 +29,8 @@ predicts the length of the pause. Then:
    segment is read.
 4. **Start.** Each host sees the new plan, loads its programs, and replaces queries of older generations. A host without
    PEs ends, and new hosts are started. Units that run on are not touched.
-5. **Trial** (`units/trial.py`). Epochs that the changed units complete are not shown to others (`unit.shown_epoch`)
+5. **Trial** (`trials/trial.py`). Epochs that the changed units complete are not shown to others (`unit.shown_epoch`)
    until each of these units has completed an epoch. Any process that observes the units may decide the trial.
-   `units/previous_plan.py` keeps the rows of the previous plan, and restores them if the trial fails (decision 0041).
+   `trials/previous_plan.py` keeps the rows of the previous plan, and restores them if the trial fails (decision 0041).
    The process that redeploys waits, and restarts failed hosts and units meanwhile (`trial_supervision.py`).
 """

@@ -17,6 +17,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.catalog.trials import is_on_trial
 from streams_orchestration.runtime.catalog.unit_transitions import move_period_ends
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
@@ -33,7 +34,6 @@ from streams_orchestration.runtime.units.holding import (
     release_units,
 )
 from streams_orchestration.runtime.units.region_machine import HALTED
-from streams_orchestration.runtime.units.trial import is_on_trial
 
 POLL_SECONDS = 0.5
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow
-from streams_orchestration.runtime.units.trial import read_trial
+from streams_orchestration.runtime.catalog.trials import read_trial
 
 _BEFORE_LAUNCH = "command"
 _OF_QUERIES = ("queries", "workers", "first batch")

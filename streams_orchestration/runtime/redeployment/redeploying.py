@@ -37,8 +37,8 @@ from streams_orchestration.runtime.redeployment.state_migration import (
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, require_incomplete, switch
 from streams_orchestration.runtime.redeployment.trial_supervision import launch_or_revert, settle_trial
 from streams_orchestration.runtime.storage.store import remove_files
+from streams_orchestration.runtime.trials.trial import record_revert
 from streams_orchestration.runtime.units.holding import HeldUnits, hold_units
-from streams_orchestration.runtime.units.trial import record_revert
 
 log = logging.getLogger("streams.redeploy")
 

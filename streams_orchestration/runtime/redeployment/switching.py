@@ -42,11 +42,11 @@ from streams_orchestration.runtime.tasks.clock_calls import goes_by_clock
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.transport.connections import carry_connections, connect, declare, next_number
 from streams_orchestration.runtime.transport.readers import drop_unread_exports
-from streams_orchestration.runtime.units.boundaries import forget_units, insert_cut, insert_states, place_hosts
+from streams_orchestration.runtime.trials.boundaries import forget_units, insert_cut, insert_states, place_hosts
+from streams_orchestration.runtime.trials.previous_plan import read_plan
+from streams_orchestration.runtime.trials.trial import open_trial
 from streams_orchestration.runtime.units.holding import HeldUnits, describe_held_work
-from streams_orchestration.runtime.units.previous_plan import read_plan
 from streams_orchestration.runtime.units.region_record import RegionRecord
-from streams_orchestration.runtime.units.trial import open_trial
 from streams_orchestration.runtime.units.unit_store import columns_of
 
 

@@ -9,15 +9,16 @@ from contextlib import contextmanager
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.catalog.rows import TrialRow
+from streams_orchestration.runtime.catalog.trials import is_on_trial, read_trial
 from streams_orchestration.runtime.deployment.awaiting import require_machines
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
 from streams_orchestration.runtime.deployment.reset import NotResetError, reset_failed_unit
 from streams_orchestration.runtime.deployment.supervising import advance_and_read_units, supervise
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
+from streams_orchestration.runtime.trials.trial import revert_open
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.reading import units_status
 from streams_orchestration.runtime.units.reset_decisions import SENSOR_GRACE_SECONDS, KnownFailure
-from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert_open
 
 POLL_SECONDS = 0.5
 

@@ -19,11 +19,12 @@ from streams_orchestration.compiler.compiling import recompile
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
+from streams_orchestration.runtime.catalog.trials import is_on_trial, read_trial
 from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
 from streams_orchestration.runtime.errors.errors import OtherVersionError, StreamsRuntimeError
+from streams_orchestration.runtime.trials.trial import revert_open
 from streams_orchestration.runtime.units.reading import application_row
-from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert_open
 
 BY_HAND = "it was reverted by hand"
 

@@ -1,4 +1,4 @@
-"""Units of recovery: the state machine of a consistent region, its controller, the roll back, and redeploys' trials.
+"""Units of recovery: the state machine of a consistent region, its controller, and the roll back.
 
 **State.** A region has the states, counters and timeouts of Streams. The record of a unit is its row in the catalog.
 One pure function in `region_machine.py` implements the machine: (record, event) -> (record, actions). `unit_facts.py`
@@ -25,8 +25,8 @@ the tuples, the operators flush, and the epoch completes. Then the results are p
 the report of failures and the launch of hosts ask it. `find_failures` decides which units have failed, and
 `decide_resets` which resets to begin (`reset_decisions.py`); both are pure. Two other questions are not about a unit:
 whether a start has failed (`deployment/awaiting.py`), and whether a new plan may be the cause of a failure
-(`trial.py`). Each unit is judged by itself. The first process that detects a failure begins the reset, by a call that
-may be repeated (`deployment/reset.py`), and the generation makes a second request harmless. Beginning a reset and
+(`trials/trial.py`). Each unit is judged by itself. The first process that detects a failure begins the reset, by a call
+that may be repeated (`deployment/reset.py`), and the generation makes a second request harmless. Beginning a reset and
 waiting for its PEs are separate calls, so one slow reset delays no other. A host that dies during a reset is a new
 failure of the same unit.
 

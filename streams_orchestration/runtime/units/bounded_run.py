@@ -10,6 +10,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.application_transitions import stop_bounded_run
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.trials import is_on_trial
 from streams_orchestration.runtime.catalog.unit_transitions import forget_holds, request_drain
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
@@ -20,7 +21,6 @@ from streams_orchestration.runtime.units.holding import (
     describe_held_work,
     hold_units,
 )
-from streams_orchestration.runtime.units.trial import is_on_trial
 from streams_orchestration.runtime.units.watch import advance_units
 
 

@@ -13,12 +13,12 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState, Timer, UnitState
+from streams_orchestration.runtime.catalog.trials import is_on_trial
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.clock_set_back import adjust_future_times, unit_changes
 from streams_orchestration.runtime.units.controller import advance_unit, changed_units
 from streams_orchestration.runtime.units.health import read_health
-from streams_orchestration.runtime.units.trial import decide, is_on_trial
 
 _a, _u = tables.application, tables.unit
 _WANTED = select(_a.c.wanted, _a.c.runs_until).where(_a.c.name == bindparam("of"))
@@ -26,8 +26,8 @@ _UNITS = select(_u).where(_u.c.application == bindparam("of"))
 _NAMED_UNITS = _UNITS.where(_u.c.name.in_(bindparam("names", expanding=True)))
 
 
-def advance_units(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Update the states of units, and decide a redeploy that is on trial if that is possible now.
+def advance_units(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> bool:
+    """Update the states of units; return True if a redeploy is on trial, which `advance_application` then decides.
 
     Nothing is written if nothing has changed. Times that lie in the future, since the clock was set back, are moved
     first. An application whose temporary run has expired is stopped, and its units stay as they are. Files that resets
@@ -37,9 +37,6 @@ def advance_units(catalog: Catalog, application: str, units: Iterable[str] | Non
         catalog: the catalog of the application.
         application: the name of the application; if it is not wanted to run, nothing is done.
         units: the names of the units; None for all.
-
-    Returns:
-        The units with changes. Another process may have written their states first.
 
     Raises:
         StreamsRuntimeError: a changed unit was removed meanwhile, or a rule of the recovery protocol is broken.
@@ -58,9 +55,7 @@ def advance_units(catalog: Catalog, application: str, units: Iterable[str] | Non
             health = read_health(connection, application, now, [unit]).get(unit)
             garbage = advance_unit(connection, application, unit, now, health)
         remove_files(catalog.store, garbage)
-    if seen.on_trial:
-        decide(catalog, application)
-    return seen.changed
+    return seen.on_trial
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.trials.trial import revert_open
 from streams_orchestration.runtime.units.garbage import collect_garbage
-from streams_orchestration.runtime.units.trial import revert_open
 from streams_orchestration_tests.combinations import often
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (

@@ -23,12 +23,13 @@ from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.catalog.trials import read_trial
 from streams_orchestration.runtime.deployment.requests import Redeploy
 from streams_orchestration.runtime.observing.compilations import read_compilation
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import trial_supervision
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.trial import close_passed_trial, read_trial
+from streams_orchestration.runtime.trials.trial import close_passed_trial
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.compiler.redeployment.chains import HEAD, chain
 from streams_orchestration_tests.runtime import locked

@@ -12,12 +12,12 @@ from streams_orchestration.runtime.errors.errors import HostLaunchError
 from streams_orchestration.runtime.redeployment import trial_supervision
 from streams_orchestration.runtime.redeployment.trial_supervision import await_trial
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.trials.trial import revert_open
 from streams_orchestration.runtime.units.failures import BACK_OFF, UnitFailure
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_record import Tries
 from streams_orchestration.runtime.units.reset_decisions import RETRIES
 from streams_orchestration.runtime.units.status import UnitsStatus
-from streams_orchestration.runtime.units.trial import revert_open
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import begin, undecided
 

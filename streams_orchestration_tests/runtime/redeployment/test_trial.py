@@ -15,6 +15,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
+from streams_orchestration.runtime.catalog.trials import read_trial
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel_application
@@ -35,10 +36,10 @@ from streams_orchestration.runtime.rollout.reverting import (
     recompile_previous_plan,
 )
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.trials.advancing import advance_application
+from streams_orchestration.runtime.trials.previous_plan import read_plan
+from streams_orchestration.runtime.trials.trial import open_trial, revert_open
 from streams_orchestration.runtime.units.garbage import collect_garbage
-from streams_orchestration.runtime.units.previous_plan import read_plan
-from streams_orchestration.runtime.units.trial import open_trial, read_trial, revert_open
-from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime import locked
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
@@ -196,7 +197,7 @@ def test_any_observer_of_a_failed_trial_restores_the_previous_plan(
     former = read_status(local.catalog, local.name).fingerprint
     begin(local)
     failure(local)
-    advance_units(local.catalog, local.name)
+    advance_application(local.catalog, local.name)
     trial = trial_of(local)
     assert trial.state == "REVERTED"
     assert re.match(FAILURES[failure], trial.cause or ""), trial.cause
@@ -380,7 +381,7 @@ def test_a_trial_that_was_stopped_is_decided_when_the_application_runs_again(loc
     begin(local)
     cancel_application(local.catalog, local.name, 1.0)
     time_is_over(local)
-    advance_units(local.catalog, local.name)
+    advance_application(local.catalog, local.name)
     assert trial_of(local).state == "OPEN"
     with pytest.raises(OnTrialError, match=r"--revert"):
         locked.begin_redeploy(local.home, deployable(visits(local.home.root.parent, 1, 1)))

@@ -18,8 +18,8 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.tasks import state_files
 from streams_orchestration.runtime.tasks.state_files import SMALL_STATE
+from streams_orchestration.runtime.trials.boundaries import forget_units
 from streams_orchestration.runtime.units import cut_files
-from streams_orchestration.runtime.units.boundaries import forget_units
 from streams_orchestration.runtime.units.cut_files import CutFile, check_cut_files, check_cuts
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.unit_status import UnitStatus

@@ -20,6 +20,7 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.trials import read_trial
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.engine.spark.frames import query as frame_query
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
@@ -27,7 +28,7 @@ from streams_orchestration.runtime.savepoints import restore_checks
 from streams_orchestration.runtime.savepoints.copying import export_savepoint
 from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.trial import decide, read_trial, revert_open
+from streams_orchestration.runtime.trials.trial import decide, revert_open
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import adopt, redeploy, run_some
 from streams_orchestration_tests.runtime.saved import begun, take

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
@@ -20,18 +20,18 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, TrialRow, UnitRow
 from streams_orchestration.runtime.catalog.states import TrialState
+from streams_orchestration.runtime.catalog.trials import read_trial
 from streams_orchestration.runtime.catalog.unit_transitions import hide_epochs, show_epochs
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.tasks.stored_states import state_files
+from streams_orchestration.runtime.trials.previous_plan import restore_plan
 from streams_orchestration.runtime.units.failures import explain_host_failure, explain_pe_failure
 from streams_orchestration.runtime.units.health import read_health
-from streams_orchestration.runtime.units.previous_plan import restore_plan
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.status import HostStatus
 
 _t = tables.trial
-_STATE = select(_t.c.state).where(_t.c.application == bindparam("of"))
 
 
 class TrialVerdict(NamedTuple):
@@ -41,16 +41,6 @@ class TrialVerdict(NamedTuple):
     """The state in which the trial is to be."""
     cause: str = ""
     """The failure for which the trial is to be reverted, in words; empty if it is not."""
-
-
-def read_trial(connection: Connection, application: str) -> TrialRow | None:
-    """Return the trial of the last redeploy; None if there was none."""
-    return TrialRow.one_or_none(connection, select(_t).where(_t.c.application == application))
-
-
-def is_on_trial(connection: Connection, application: str) -> bool:
-    """Return True if the last redeploy of an application is not decided yet."""
-    return connection.scalar(_STATE, {"of": application}) == "OPEN"
 
 
 def open_trial(

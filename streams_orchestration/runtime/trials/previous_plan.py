@@ -21,7 +21,7 @@ from streams_orchestration.runtime.programs.batches import StateFile, StoredStat
 from streams_orchestration.runtime.tasks.stored_states import newest_states, state_files
 from streams_orchestration.runtime.transport.connections import connect
 from streams_orchestration.runtime.transport.visibility import visible_end
-from streams_orchestration.runtime.units.boundaries import forget_units, insert_cut, insert_states, place_hosts
+from streams_orchestration.runtime.trials.boundaries import forget_units, insert_cut, insert_states, place_hosts
 from streams_orchestration.runtime.units.host_requirements import read_requirements
 from streams_orchestration.runtime.units.region_record import RegionRecord
 from streams_orchestration.runtime.units.roll_back import roll_back

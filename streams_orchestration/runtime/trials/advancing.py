@@ -1,0 +1,18 @@
+"""One step of an application: its units are updated, and its open trial is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.trials.trial import decide
+from streams_orchestration.runtime.units.watch import advance_units
+
+
+def advance_application(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> None:
+    """Update units of an application, and decide the trial of its last redeploy if that is possible now.
+
+    For arguments and errors see `advance_units`.
+    """
+    if advance_units(catalog, application, units):
+        decide(catalog, application)
