@@ -129,7 +129,7 @@ class SnapshotReader:
         try:
             return list(self.applications())
         except Exception as error:  # noqa: BLE001  a page gets the error when its application is read
-            self._errors.met("the applications cannot be listed", error)
+            self._errors.log_new("the applications cannot be listed", error)
             return list(self._pages)
 
     def _send(self, application: str, event: str) -> None:
@@ -146,14 +146,14 @@ class SnapshotReader:
         began = time.thread_time()
         try:
             event = _event_text("snapshot", self.snapshot(application))
-            self._errors.gone(f"{application} cannot be read")
+            self._errors.forget(f"{application} cannot be read")
         except api.NotDeployedError:
             event = _event_text("gone", {"message": f"{application} is no longer deployed."})
         except (api.StreamsRuntimeError, OSError) as error:
             event = _event_text("unreadable", {"message": masked(str(error))})
         # a defect; the browser must not show the former state as the current one
         except Exception as error:  # noqa: BLE001
-            self._errors.met(f"{application} cannot be read", error)
+            self._errors.log_new(f"{application} cannot be read", error)
             message = f"{application} cannot be read: {masked(repr(error))}. The terminal of the console shows where."
             event = _event_text("unreadable", {"message": message})
         self._costs[application] = time.thread_time() - began

@@ -65,7 +65,7 @@ CALLS: dict[str, Callable[[Place], object]] = {
     "making a directory": lambda place: place.home.prepare(),
     "a request to an object store": requested,
     "ending a process": lambda place: kill(place.child, process_started(place.child)),
-    "waiting": lambda place: Outage().met(CatalogLostError(place.home.root, "away")),
+    "waiting": lambda place: Outage().wait_or_raise(CatalogLostError(place.home.root, "away")),
 }
 
 

@@ -37,7 +37,7 @@ class Outage:
         self._began: float | None = None
         self._failures = 0
 
-    def met(self, error: CatalogUnavailableError) -> None:
+    def wait_or_raise(self, error: CatalogUnavailableError) -> None:
         """Note that the catalog could not be used, and sleep until the next try; log the beginning of the outage.
 
         Raises:
@@ -54,7 +54,7 @@ class Outage:
         self._failures += 1
         world.sleep(PAUSES.after(self._failures))
 
-    def over(self) -> None:
+    def end(self) -> None:
         """Note that the catalog was used, which ends an outage and logs its length."""
         if self._began is not None:
             self._log.info("The catalog can be used again, after %.1f s.", world.monotonic() - self._began)
@@ -73,7 +73,7 @@ class Outage:
             try:
                 result = action()
             except CatalogUnavailableError as error:
-                self.met(error)
+                self.wait_or_raise(error)
             else:
-                self.over()
+                self.end()
                 return result

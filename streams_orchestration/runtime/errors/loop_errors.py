@@ -14,7 +14,7 @@ class LoopErrors:
         self._log = log
         self._met: dict[str, str] = {}
 
-    def met(self, what: str, error: BaseException) -> None:
+    def log_new(self, what: str, error: BaseException) -> None:
         """Log an error with its traceback, unless the previous try of the action had the same error.
 
         Args:
@@ -25,16 +25,16 @@ class LoopErrors:
             self._met[what] = text
             self._log.error("%s; it is tried again", what, exc_info=error)
 
-    def gone(self, what: str) -> None:
+    def forget(self, what: str) -> None:
         """Forget the error of an action that has succeeded."""
         self._met.pop(what, None)
 
     @contextmanager
     def survived(self, what: str) -> Generator[None]:
-        """Log an error of the block, as `met` does, in place of raising it; without an error, forget the last one."""
+        """Log an error of the block as `log_new` does, and do not raise it; without an error, forget the last one."""
         try:
             yield
         except Exception as error:  # noqa: BLE001  logged
-            self.met(what, error)
+            self.log_new(what, error)
         else:
-            self.gone(what)
+            self.forget(what)

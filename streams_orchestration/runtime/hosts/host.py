@@ -180,7 +180,7 @@ class Host:
         """Wait until the catalog is back, or the engine or host ends; raise UnwantedHostError if unwanted."""
         while not self.terminated and self.engine_end() is None:
             self.heartbeat.note_turn()
-            self.outage.met(error)
+            self.outage.wait_or_raise(error)
             try:
                 self.presence.row()
             except CatalogUnavailableError as still:
@@ -217,7 +217,7 @@ class Host:
             self.urgent = self.reconcile()
             if row.bounded is not None:
                 end_bounded_run(self.catalog, self.application, list(self.queries.programs.values()))
-            self.outage.over()
+            self.outage.end()
             if not self.started:
                 self._see_start()
             if began - collected > GARBAGE_SECONDS:

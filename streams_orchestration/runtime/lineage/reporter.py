@@ -240,7 +240,7 @@ class Reporter:
             except LineageError as error:
                 self._failed(error)
             except Exception as error:  # noqa: BLE001  logged
-                self._errors.met("Lineage cannot be sent", error)
+                self._errors.log_new("Lineage cannot be sent", error)
             if last:
                 self._close()
                 return
@@ -251,7 +251,7 @@ class Reporter:
         if self._said is not None:
             log.info("Lineage reaches %s again", target())
         self._said, self._failures = None, 0
-        self._errors.gone("Lineage cannot be sent")
+        self._errors.forget("Lineage cannot be sent")
 
     def _failed(self, error: LineageError) -> None:
         """Log an error, unless the last one had the same text, and make the pause longer."""

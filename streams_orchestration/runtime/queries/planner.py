@@ -116,12 +116,12 @@ class Planner:
             planned = self._next(batch, not_before)
         except CatalogUnavailableError as error:
             try:
-                self._outage.met(error)
+                self._outage.wait_or_raise(error)
             except CatalogUnavailableError:
                 self.scratch.fail(Failure(str(error), "outside"))
                 raise
             return batch
-        self._outage.over()
+        self._outage.end()
         return planned
 
     def _next(self, batch: int, not_before: float) -> int:

@@ -109,14 +109,14 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
             known = decisions.known
             with catalog.read() as connection:
                 trial = read_trial(connection, application)
-            outage.over()
+            outage.end()
             if trial is None or trial.state != "OPEN":
                 return trial
             if status.state == "STOPPED":
                 raise OnTrialError(application)
             catalog.changes.wait(mark, POLL_SECONDS)
         except CatalogUnavailableError as error:
-            outage.met(error)
+            outage.wait_or_raise(error)
 
 
 def launch_or_revert(catalog: Catalog, application: str) -> None:

@@ -82,5 +82,5 @@ def test_a_host_says_how_long_it_waits_for_the_catalog(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, limit: float, said: str
 ):
     monkeypatch.setattr(outage, "PAUSES", Pauses(0.0, 0.0))
-    Outage(limit).met(CatalogLostError(*LOST))
+    Outage(limit).wait_or_raise(CatalogLostError(*LOST))
     assert caplog.messages[0].endswith(said)
