@@ -32,7 +32,7 @@ from streams_orchestration.runtime.storage.directories import Directories, direc
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import HERE, Store
 from streams_orchestration.runtime.tasks.instances import InstanceCache
-from streams_orchestration.runtime.units.cut_files import check_cuts
+from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
@@ -199,10 +199,10 @@ def test_a_storage_that_is_away_has_lost_no_cut_and_one_that_lost_a_file_has(
         local.trigger()
     with monkeypatch.context() as patch:
         patch.setenv("STREAMS_STORAGE_OPTIONS", "endpoint=http://127.0.0.1:9 region=us-east-1 anonymous=True")
-        assert check_cuts(local.catalog, local.name) == {}
+        assert check_and_record_cuts(local.catalog, local.name) == {}
     for name in s3.names(directory):
         s3.system().delete_file(f"bucket/{name}")
-    lost = check_cuts(local.catalog, local.name)
+    lost = check_and_record_cuts(local.catalog, local.name)
     assert lost and all(f"s3://bucket/{directory}/data/" in message for message in lost.values())
 
 
@@ -251,7 +251,7 @@ def test_streams_of_a_single_host_stay_on_its_machine_and_a_reset_makes_them_aga
     with pytest.raises(StepError, match="cannot be read: No such file"):
         for program in local.programs[1:]:
             local.step(program)
-    assert check_cuts(local.catalog, local.name) == {}, "no cut needs it"
+    assert check_and_record_cuts(local.catalog, local.name) == {}, "no cut needs it"
     reset_unit(local.catalog, local.name, "region-0", force=True)
     stages.INSTANCES = InstanceCache()
     local.run()

@@ -25,7 +25,7 @@ from streams_orchestration.runtime.settings.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.controller import advance_unit, mark_taken_up, unit_row
-from streams_orchestration.runtime.units.cut_files import check_cuts
+from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
 from streams_orchestration.runtime.units.failures import UnitFailure, is_late
 from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.reading import application_row, read_units
@@ -77,7 +77,7 @@ def reset_unit(
     require_lasting_hosts(catalog, application)
     _require_unit(catalog, application, unit)
     if not force:
-        _check_cut(catalog, application, unit)
+        _check_and_record_cut(catalog, application, unit)
     _end_unusable_hosts(catalog, application, unit, generation)
     row = begin_reset(catalog, application, unit, generation=generation, force=force)
     retract(catalog, application)  # hosts do this as well, in case this process dies
@@ -116,13 +116,12 @@ def _require_unit(catalog: Catalog, application: str, unit: str) -> None:
         raise NotResetError(message)
 
 
-def _check_cut(catalog: Catalog, application: str, unit: str) -> None:
-    """Check the files of a unit's cut, and record as events of the unit which are lost or have returned.
+def _check_and_record_cut(catalog: Catalog, application: str, unit: str) -> None:
+    """Check the files of a unit's cut, and record which are lost or have returned; raise NotResetError for a lost one.
 
-    Raises:
-        NotResetError: a file is missing or truncated.
+    A truncated file counts as lost. The records are events of the unit.
     """
-    lost = check_cuts(catalog, application, [unit]).get(unit)
+    lost = check_and_record_cuts(catalog, application, [unit]).get(unit)
     if lost is not None:
         message = f"{application}: {lost}. {LOST_REMEDY}"
         raise NotResetError(message)

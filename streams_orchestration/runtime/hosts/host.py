@@ -43,7 +43,7 @@ from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.trials.advancing import advance_application
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
-from streams_orchestration.runtime.units.cut_files import check_cuts
+from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
 from streams_orchestration.runtime.units.garbage import Garbage, collect_garbage, sweep, unknown_pes
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon
@@ -278,7 +278,7 @@ class Host:
             return
         self.garbage_here.collect()
         if self.timed:
-            for message in check_cuts(self.catalog, self.application, self.timed, turn=self.tidied).values():
+            for message in check_and_record_cuts(self.catalog, self.application, self.timed, turn=self.tidied).values():
                 log.error("%s. %s; the application keeps running until something fails", message, LOST_REMEDY)
 
     def _rotate_logs(self) -> None:

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.units.broken_disks import kind_of_disk
-from streams_orchestration.runtime.units.cut_files import check_cuts
+from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
 from streams_orchestration.runtime.units.garbage import sweep
 from streams_orchestration.runtime.units.region_machine import HALTED
 from streams_orchestration.runtime.units.repeated_failures import count_repeated_failure
@@ -198,7 +198,7 @@ class Queries:
         application. A file that a machine cannot use is a cause of its own for each machine.
         """
         unit, host = self.programs[pe].unit, self._presence.host
-        lost = check_cuts(self._catalog, self._application, [unit])
+        lost = check_and_record_cuts(self._catalog, self._application, [unit])
         self._presence.row()
         of = {"of": self._application}
         with self._catalog.write_unit(self._application, unit) as connection:

@@ -18,7 +18,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.trials.advancing import advance_application
-from streams_orchestration.runtime.units.cut_files import check_cuts
+from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
 from streams_orchestration.runtime.units.failures import may_need_reset
 from streams_orchestration.runtime.units.health import read_healths
 
@@ -43,7 +43,11 @@ def advance_and_read_status(catalog: Catalog, application: str) -> ApplicationSt
     advance_application(catalog, application)
     status = read_status(catalog, application)
     lost = [unit.name for unit in status.units if unit.waits and unit.lost is not None]
-    if lost and status.state in ("RUNNING", "WAITING") and len(check_cuts(catalog, application, lost)) < len(lost):
+    if (
+        lost
+        and status.state in ("RUNNING", "WAITING")
+        and len(check_and_record_cuts(catalog, application, lost)) < len(lost)
+    ):
         return read_status(catalog, application)
     return status
 

@@ -149,7 +149,7 @@ def _segments(connection: Connection, application: str, members: Sequence[_Membe
                     yield CutFile(unit, f"a segment of stream {stream},", row.path, row.size)
 
 
-def check_cuts(
+def check_and_record_cuts(
     catalog: Catalog, application: str, units: Collection[str] | None = None, *, turn: int = 0
 ) -> dict[str, str]:
     """Look for missing or truncated files of the last cuts, and record the changes since the last check as unit events.
@@ -199,7 +199,7 @@ def check_cut_files(catalog: Catalog, application: str) -> dict[str, str]:
     with catalog.read() as connection:
         turns = -(-len(cut_files(connection, application)) // MOST_FILES)
     for turn in range(turns):
-        check_cuts(catalog, application, turn=turn)
+        check_and_record_cuts(catalog, application, turn=turn)
     with catalog.read() as connection:
         return lost_cuts(connection, application)
 

@@ -53,7 +53,7 @@ def test_a_query_that_fails_for_what_the_last_cut_needs_fails_for_good(host: Hos
     host.reconcile()
     for query in engine.queries:
         query.failed = Failure("a segment is gone")
-    monkeypatch.setattr(queries, "check_cuts", lambda *_: {"region-0": "it is lost"})
+    monkeypatch.setattr(queries, "check_and_record_cuts", lambda *_: {"region-0": "it is lost"})
     host.reconcile()
     for pe in read_status(Catalog(host.home), "app").pes:
         assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, "a segment is gone")

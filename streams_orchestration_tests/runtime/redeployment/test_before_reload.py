@@ -18,7 +18,7 @@ from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
-from streams_orchestration.runtime.units.cut_files import check_cuts
+from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
 from streams_orchestration.runtime.units.garbage import Garbage, sweep
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -106,7 +106,7 @@ def test_garbage_of_the_old_plan_is_not_collected(before: Before):
 def test_all_else_that_a_host_does_with_the_old_plan_changes_nothing(before: Before):
     local = before.local
     kept = kept_of(local)
-    check_cuts(local.catalog, local.name, before.units)
+    check_and_record_cuts(local.catalog, local.name, before.units)
     end_bounded_run(local.catalog, local.name, before.programs)
     GarbageHere(local.catalog, local.name, [program.pe for program in before.programs]).collect()
     make_deliverers(local.catalog, local.name, before.programs, before.units)

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.tasks import state_files
 from streams_orchestration.runtime.tasks.state_files import SMALL_STATE
 from streams_orchestration.runtime.trials.boundaries import forget_units
 from streams_orchestration.runtime.units import cut_files
-from streams_orchestration.runtime.units.cut_files import CutFile, check_cut_files, check_cuts
+from streams_orchestration.runtime.units.cut_files import CutFile, check_and_record_cuts, check_cut_files
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 from streams_orchestration_tests.runtime.applications import network, totals, write_rows
@@ -68,7 +68,7 @@ def place(local: LocalApplication, address: str) -> Path:
 def test_a_cut_needs_its_states_and_no_segments_of_its_own_region(tmp_path: Path):
     local = application(tmp_path)
     assert {file.what for file in files(local)} == {f"the state of PerKey[{channel}].Totals," for channel in (0, 1)}
-    assert check_cuts(local.catalog, local.name) == {}
+    assert check_and_record_cuts(local.catalog, local.name) == {}
     assert kinds(local) == []
 
 
@@ -76,7 +76,7 @@ def test_a_cut_needs_no_file_for_a_state_that_is_in_the_catalog(tmp_path: Path, 
     monkeypatch.setattr(state_files, "SMALL_STATE", SMALL_STATE)
     local = application(tmp_path)
     assert files(local) == []
-    assert check_cuts(local.catalog, local.name) == {}
+    assert check_and_record_cuts(local.catalog, local.name) == {}
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_file_that_is_lost_is_named_once_with_what_to_do(tmp_path: Path, damag
     lost = files(local)[-1]
     damage(place(local, lost.path))
     for _ in range(2):
-        assert check_cuts(local.catalog, local.name).keys() == {"region-0"}
+        assert check_and_record_cuts(local.catalog, local.name).keys() == {"region-0"}
     assert kinds(local) == ["cut lost"]
     (unit,) = units(local)
     for part in (f"epoch {unit.completed_epoch}, its last complete one", lost.path, message):
@@ -100,9 +100,9 @@ def test_a_file_that_comes_back_mends_it(tmp_path: Path):
     local = application(tmp_path)
     path = place(local, files(local)[-1].path)
     kept = path.rename(tmp_path / "kept")
-    check_cuts(local.catalog, local.name)
+    check_and_record_cuts(local.catalog, local.name)
     kept.rename(path)
-    assert check_cuts(local.catalog, local.name) == {}
+    assert check_and_record_cuts(local.catalog, local.name) == {}
     assert kinds(local) == ["cut lost", "cut restored"]
     assert units(local)[0].lost is None
 
@@ -121,7 +121,7 @@ def test_nothing_is_recorded_for_a_unit_that_a_redeploy_removes_meanwhile(
         return problem(file, store, sizes)
 
     monkeypatch.setattr(CutFile, "problem", removed_meanwhile)
-    assert check_cuts(local.catalog, local.name) == {}
+    assert check_and_record_cuts(local.catalog, local.name) == {}
 
 
 def test_files_that_the_next_cut_does_not_need_are_not_missed(tmp_path: Path):
@@ -130,7 +130,7 @@ def test_files_that_the_next_cut_does_not_need_are_not_missed(tmp_path: Path):
     epoch(local)
     collect_garbage(local.catalog, local.name, local.programs)
     assert before - {file.path for file in files(local)}, "a new whole state took the place of the old one"
-    assert check_cuts(local.catalog, local.name) == {}
+    assert check_and_record_cuts(local.catalog, local.name) == {}
 
 
 def test_a_region_needs_what_it_will_read_again_of_another_one(tmp_path: Path):
@@ -143,7 +143,7 @@ def test_a_region_needs_what_it_will_read_again_of_another_one(tmp_path: Path):
     segments = [file for file in files(local) if file.what.startswith("a segment")]
     assert segments
     place(local, segments[0].path).unlink()
-    lost = check_cuts(local.catalog, local.name)
+    lost = check_and_record_cuts(local.catalog, local.name)
     assert segments[0].unit in lost
     assert segments[0].path in lost[segments[0].unit]
 
@@ -153,7 +153,7 @@ def test_a_look_takes_up_so_many_files_and_the_next_one_others(tmp_path: Path, m
     needed = files(local)
     monkeypatch.setattr(cut_files, "MOST_FILES", 1)
     place(local, needed[-1].path).unlink()
-    checks = [check_cuts(local.catalog, local.name, turn=turn) for turn in range(len(needed))]
+    checks = [check_and_record_cuts(local.catalog, local.name, turn=turn) for turn in range(len(needed))]
     assert "region-0" in checks[-1]
 
 
@@ -181,7 +181,7 @@ def test_the_status_shows_that_a_lost_file_of_a_failed_unit_is_back(tmp_path: Pa
     local = application(tmp_path)
     path = place(local, files(local)[-1].path)
     kept = path.rename(tmp_path / "kept")
-    check_cuts(local.catalog, local.name)
+    check_and_record_cuts(local.catalog, local.name)
     with local.catalog.write() as connection:
         connection.execute(update(tables.unit).values(state="UNHEALTHY"))
     assert advance_and_read_status(local.catalog, local.name).units[0].lost is not None
