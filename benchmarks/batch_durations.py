@@ -37,7 +37,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.engine.spark.jvm import start_jvm
 from streams_orchestration.runtime.engine.spark.session import register_source, start_session
 from streams_orchestration.runtime.engine.spark.session_settings import session_settings
-from streams_orchestration.runtime.engine.spark.spark_home import lean_home, spark_home
+from streams_orchestration.runtime.engine.spark.spark_home import make_lean_home, spark_home
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.settings.settings import LIMIT, METRICS
 from streams_orchestration.runtime.storage.home import Home
@@ -178,7 +178,7 @@ def session(scratch: Path, *, queries: bool = False) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     remembered = {"spark.sql.streaming.numRecentProgressUpdates": "100"}
     settings = session_settings("bench", scratch / "spark", memory="1g", queries=queries) | remembered
-    home = spark_home() if queries else lean_home()
+    home = spark_home() if queries else make_lean_home()
     spark = start_session(settings, start_jvm(settings, home, scratch).await_gateway())
     register_source(spark)
     return spark

@@ -13,7 +13,7 @@ from pathlib import Path
 from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
 from streams_orchestration.runtime.engine.spark.java import java_program
 from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, OF_TASKS
-from streams_orchestration.runtime.engine.spark.spark_home import lean_home
+from streams_orchestration.runtime.engine.spark.spark_home import make_lean_home
 
 SPEC = """\
 specVersion: 1
@@ -36,7 +36,7 @@ POLL_SECONDS = 0.5
 
 def archive() -> ClassArchive:
     """Return the archive that hosts without Spark queries use."""
-    return ClassArchive.find(java_program(), OF_TASKS[JAVA_OPTIONS], lean_home())
+    return ClassArchive.find(java_program(), OF_TASKS[JAVA_OPTIONS], make_lean_home())
 
 
 def write() -> None:

@@ -178,7 +178,7 @@ class SteppedApplication:
             if read_view(self.catalog, program).batch != before.batch:
                 self.publish()
                 return True
-            if failure := query.failure():
+            if failure := query.poll():
                 raise StepError(failure.message)
             if world.monotonic() > until:
                 message = f"PE {program.pe} has made no batch within {QUERY_SECONDS:.0f} s"
@@ -256,7 +256,7 @@ class SteppedApplication:
             idle = 0 if any(stepped) else idle + 1
             if idle:
                 self.publish()  # a process may have ended between the commit of a last batch and its publication
-                if self.is_over():
+                if self.advance_to_end():
                     return
             if idle > 2 * trigger_every:
                 break
@@ -266,7 +266,7 @@ class SteppedApplication:
         )
         raise StepError(message)
 
-    def is_over(self) -> bool:
+    def advance_to_end(self) -> bool:
         """Mark finished units as complete, bring a bounded run nearer to its end; return True if all has ended.
 
         All has ended if the application is complete or stopped. Raises StreamsRuntimeError if a unit was removed

@@ -64,7 +64,7 @@ def run(options: dict[str, str]) -> None:
     while os.getppid() == parent and not (Path(scratch.path) / STOP).exists():
         then = planner.commit_and_plan(at)
         if then != at:
-            run_levels(scratch, [(partition, 0, PLAN, 0, 0, plan) for partition, plan in planner.tasks(then)])
+            run_levels(scratch, [(partition, 0, PLAN, 0, 0, plan) for partition, plan in planner.begin_batch(then)])
             at = then
 
 

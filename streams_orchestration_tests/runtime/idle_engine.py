@@ -22,7 +22,7 @@ class IdleQuery:
     def busy(self) -> list[int]:
         return []
 
-    def failure(self) -> Failure | None:
+    def poll(self) -> Failure | None:
         return self.failed
 
     def stop(self) -> None:

@@ -29,7 +29,7 @@ class PlannedPe:
         end = self.planner.commit_and_plan(self.offset)
         if end == self.offset:
             return False
-        assert self.planner.tasks(end)
+        assert self.planner.begin_batch(end)
         plan = self.planner.planned
         assert plan is not None
         for result in self.local.execute(self.program, plan):

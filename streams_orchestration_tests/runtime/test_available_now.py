@@ -148,7 +148,7 @@ def test_a_run_that_dies_anywhere_is_made_good_by_the_next_one(
                     done = local.execute(program, plan)
                     if (turn, program.pe % 2) != (turns - 1, 0):
                         commit_batch(local.catalog, program, plan, done, 0.0)
-            local.is_over()
+            local.advance_to_end()
         feed.add(9)
     local = started(tmp_path, compilation)
     local.run()

@@ -157,7 +157,7 @@ def test_a_sink_is_complete_up_to_the_watermark_of_its_visible_epoch(tmp_path: P
     ]
     local = LocalApplication(Home(tmp_path / "home"), in_event_time(graph, fusion="manual", pes=3), source_limit=7)
     seen: list[int | None] = []
-    while not local.is_over():
+    while not local.advance_to_end():
         run_some(local, 3)
         local.publish()
         (out,) = read_status(local.catalog, local.name).sinks

@@ -97,7 +97,7 @@ def test_neither_the_shape_nor_redeploys_nor_resets_decide_which_tuples_are_late
         local = LocalApplication(Home(Path(place, "home")), plan(shape), limit)
         for step in steps:
             run_some(local, step.turns)
-            if local.is_over():
+            if local.advance_to_end():
                 break
             if step.then == "redeploy":
                 redeploy(local, plan(step.shape))

@@ -105,7 +105,7 @@ def test_panes_are_those_of_the_tuples_however_the_application_is_cut_and_whenev
         plan = in_event_time(graph(Path(place), given_streams, window, first.width), **first.options())
         local = LocalApplication(Home(Path(place, "home")), plan, limit)
         run_some(local, turns)
-        if not local.is_over():
+        if not local.advance_to_end():
             redeploy(local, in_event_time(graph(Path(place), given_streams, window, then.width), **then.options()))
         local.run()
         parts = local.published("Out")

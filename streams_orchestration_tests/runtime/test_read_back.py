@@ -65,7 +65,7 @@ def run(directory: Path, name: str, graph: list[dict[str, Any]]) -> dict[str, Si
     home = Home(directory / "home")
     with LocalApplication(home, compilation, 2) as application:
         application.run()
-        assert application.is_over()
+        assert application.advance_to_end()
     return {sink.operator: sink for sink in read_status(Catalog(home), name).sinks}
 
 

@@ -151,7 +151,7 @@ class SimulatedQuery(ScratchQuery):
         """True if its process lives."""
         return self._process.alive
 
-    def failure(self) -> Failure | None:
+    def poll(self) -> Failure | None:
         """Return why it ended by itself."""
         if self.active:
             return None
@@ -177,7 +177,7 @@ class SimulatedQuery(ScratchQuery):
         while not self._stopping:
             then = planner.commit_and_plan(at)
             if then != at:
-                run_levels(self._scheduler, Scratch(options["scratch"]), planner.tasks(then))
+                run_levels(self._scheduler, Scratch(options["scratch"]), planner.begin_batch(then))
                 at = then
         planner.stop()
 

@@ -49,7 +49,7 @@ def run_in_pieces(compilation: PlannedCompilation, home: Path, seed: int) -> dic
             stepped |= application.step(each)
         if not stepped:
             application.publish()
-            if application.is_over():
+            if application.advance_to_end():
                 return files_of(application)
     message = "the application does not reach its end"
     raise AssertionError(message)

@@ -121,11 +121,8 @@ class Query(Protocol):
         """
         ...
 
-    def failure(self) -> Failure | None:
-        """Return why the query ended; None while it runs, or is to be started again.
-
-        A query that could not start yet may be started again by this call.
-        """
+    def poll(self) -> Failure | None:
+        """Start the query again if it could not start and that is due; return why it ended, None if it has not."""
         ...
 
     def stop(self) -> None:
@@ -179,7 +176,7 @@ class Engine(Protocol):
     def query(self, start: QueryStart) -> Query:
         """Wait until the engine is up, and start a query.
 
-        An error of the query that a reset cannot mend may be left to `Query.failure`.
+        An error of the query that a reset cannot mend may be left to `Query.poll`.
 
         Raises:
             Exception: the error that kept the engine from starting, or that keeps the query from starting.

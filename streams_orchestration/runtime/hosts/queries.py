@@ -108,7 +108,7 @@ class Queries:
             if row.final or row.unit_state in HALTED or row.dirty:
                 continue
             if query is not None:
-                urgent |= self._followed(row, query)
+                urgent |= self._follow(row, query)
             elif starting < STARTING:
                 starting += 1
                 # Remove files that the previous query wrote and did not commit. Not earlier: until the unit is
@@ -167,7 +167,7 @@ class Queries:
         if removed:
             log.info("PE %s: removed %s that no commit names", pe, plural(removed, "file"))
 
-    def _followed(self, row: PeOfUnit, query: Query) -> bool:
+    def _follow(self, row: PeOfUnit, query: Query) -> bool:
         """Report once that a query runs, or why it failed; return True if anything was reported.
 
         A failure is logged. Raises UnwantedHostError if the host that would report is unwanted.
@@ -177,7 +177,7 @@ class Queries:
         runs = row.state not in ("RUNNING", "FAILED") and query.begun  # a sink of a query that runs may have failed
         if runs:
             self._report_running(row.id, row.generation)
-        if (failure := query.failure()) is None:
+        if (failure := query.poll()) is None:
             return runs
         log.error("PE %s: %s", row.id, failure)
         self._report_failure(row.id, row.generation, failure)

@@ -170,7 +170,7 @@ class Planner:
             else:
                 readings = 1
 
-    def tasks(self, batch: int) -> list[tuple[int, bytes]]:
+    def begin_batch(self, batch: int) -> list[tuple[int, bytes]]:
         """Record that the planned batch runs; return its tasks of level 0: the partition of each, and its plan as JSON.
 
         Raises:
@@ -190,7 +190,7 @@ class Planner:
         """Return the batch to run in place of the planned one; subclasses may replace it."""
         return plan
 
-    def _answers(self, plan: BatchPlan) -> list[TaskResult]:
+    def _take_answers(self, plan: BatchPlan) -> list[TaskResult]:
         """Return the results of a batch that the engine has run, one for each task that has answered.
 
         The files of the results are removed.
@@ -223,7 +223,7 @@ class Planner:
         self.scratch.take_back()
         if self._done is None:
             took = world.monotonic() - self._began
-            self._done = self._answers(plan), took
+            self._done = self._take_answers(plan), took
         results, took = self._done
         committed = self._commit(plan, results, took)
         self.planned = self._done = None

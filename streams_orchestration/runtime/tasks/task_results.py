@@ -35,7 +35,7 @@ def take_answers(directory: str, batch: int, tasks: Iterable[Task]) -> list[Task
     Files are opened by name, since the list of a directory that is mounted over a network may be out of date.
     """
     places = (Path(directory) / f"{batch}-{task.level}-{task.partition}.json" for task in tasks)
-    return [result for place in places if (result := _taken(place)) is not None]
+    return [result for place in places if (result := _take(place)) is not None]
 
 
 def take_all_answers(directory: str, batch: int) -> list[TaskResult]:
@@ -44,10 +44,10 @@ def take_all_answers(directory: str, batch: int) -> list[TaskResult]:
     The directory must be of this machine.
     """
     places = sorted(Path(directory).glob(f"{batch}-*.json"))
-    return [result for place in places if (result := _taken(place)) is not None]
+    return [result for place in places if (result := _take(place)) is not None]
 
 
-def _taken(place: Path) -> TaskResult | None:
+def _take(place: Path) -> TaskResult | None:
     try:
         result = result_codec.validate_json(place.read_bytes())
     except FileNotFoundError:

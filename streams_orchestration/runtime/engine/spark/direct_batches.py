@@ -93,7 +93,7 @@ class DirectBatches:
         with _slot() as free:
             if not free:
                 return False
-            rows: list[Row] = [(at, 0, PLAN, 0, 0, plan) for at, plan in self._planner.tasks(batch)]
+            rows: list[Row] = [(at, 0, PLAN, 0, 0, plan) for at, plan in self._planner.begin_batch(batch)]
             try:
                 for level in range(len(scratch.launched.program.levels)):
                     pending = requests(scratch, level, [row for row in rows if row[1] == level])
@@ -114,7 +114,7 @@ class DirectBatches:
                 owner = scratch.owner(task.level, task.partition).read_text()
             except FileNotFoundError:
                 return None
-            connection = self._owners.connection(owner)
+            connection = self._owners.connect_to(owner)
             if connection is None:
                 return None
             connections[task.level, task.partition] = connection

@@ -22,7 +22,7 @@ from streams_orchestration.runtime.engine.spark.jvm import Jvm, start_jvm
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, forget_workers, take_silent
 from streams_orchestration.runtime.engine.spark.private_directory import PrivateDirectory
 from streams_orchestration.runtime.engine.spark.session_settings import AUTHENTICATE, JAVA_OPTIONS, session_settings
-from streams_orchestration.runtime.engine.spark.spark_home import lean_home, spark_home
+from streams_orchestration.runtime.engine.spark.spark_home import make_lean_home, spark_home
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.processes.processes import kill, process_started
 from streams_orchestration.runtime.settings.settings import LOCAL, EngineSettings
@@ -68,7 +68,7 @@ class SparkEngine:
             settings = self._for_cluster(settings, start.settings, own)
         else:
             settings |= start.settings.properties() | {AUTHENTICATE: "true"}
-        home = spark_home() if engine.queries or engine.cluster else lean_home()
+        home = spark_home() if engine.queries or engine.cluster else make_lean_home()
         self._archive = ClassArchive.find(java_program(), settings[JAVA_OPTIONS], home)
         settings[JAVA_OPTIONS] += f" {self._archive.options}"
         self._over = threading.Event()

@@ -146,7 +146,7 @@ class ForkServer:
                     self._ended.recv(4096)
                     self._reap()
                 elif key.data in self._clients:
-                    self._abandoned(key.data)
+                    self._end_abandoned(key.data)
 
     def _accept(self) -> None:
         client: socket.socket | None = None
@@ -185,7 +185,7 @@ class ForkServer:
                 with contextlib.suppress(OSError):
                     self._forget(pid).sendall((128 - code if code < 0 else code).to_bytes(4, "little"))
 
-    def _abandoned(self, pid: int) -> None:
+    def _end_abandoned(self, pid: int) -> None:
         """Send SIGTERM to a process whose client was killed: Spark no longer needs the process."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)

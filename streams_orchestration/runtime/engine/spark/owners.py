@@ -126,8 +126,8 @@ class Owners:
     def __init__(self) -> None:
         self._connections: dict[str, OwnerConnection] = {}
 
-    def connection(self, owner: str) -> OwnerConnection | None:
-        """Return the connection to an owner, which is made if there is none, and kept.
+    def connect_to(self, owner: str) -> OwnerConnection | None:
+        """Connect to an owner unless there is a connection to it already, and return the connection.
 
         None if the owner has ended, or does not prove within `HANDSHAKE_SECONDS` that it knows its key.
         """
@@ -218,9 +218,9 @@ class Worker:
             owner = register.read_text()
         except FileNotFoundError:
             owner = ""
-        connection = self._owners.connection(owner) if owner and owner != self.address else None
+        connection = self._owners.connect_to(owner) if owner and owner != self.address else None
         if connection is None and (not owner or owner != self.address):
-            owner, connection = self._claimed(register)
+            owner, connection = self._claim_owner(register)
         if connection is None:
             return self.work(request)
         try:
@@ -248,7 +248,7 @@ class Worker:
             executor = f"@{executor_id()}" if executor_id() else ""
             _write(Path(directory) / f"{os.getpid()}-{process_space()}{executor}", self.address)
 
-    def _claimed(self, register: Path) -> tuple[str, OwnerConnection | None]:
+    def _claim_owner(self, register: Path) -> tuple[str, OwnerConnection | None]:
         """Choose the owner of a task; return it and the connection to it, which is None if this process is the owner.
 
         This process is announced first. While the choice lasts, a claim file names it, so that the host watches it like
@@ -261,12 +261,12 @@ class Worker:
             with (register.parent / CLAIMS).open("w") as file:
                 keep_from_forks(file)  # a child would keep the lock
                 fcntl.flock(file, fcntl.LOCK_EX)  # two workers that choose at once would choose the same one
-                return self._chosen(register)
+                return self._choose_owner(register)
         finally:
             with contextlib.suppress(OSError):  # the claim of a process that has ended does not count
                 claim.unlink()
 
-    def _chosen(self, register: Path) -> tuple[str, OwnerConnection | None]:
+    def _choose_owner(self, register: Path) -> tuple[str, OwnerConnection | None]:
         level = f"{register.name.partition('-')[0]}-"
         same_level: Counter[str] = Counter()
         all_levels: Counter[str] = Counter()
@@ -278,7 +278,7 @@ class Worker:
                 all_levels[owner] += 1
                 same_level[owner] += other.parent == register.parent and other.name.startswith(level)
         for owner in sorted(self._workers(), key=lambda owner: (same_level[owner], all_levels[owner])):
-            connection = None if owner == self.address else self._owners.connection(owner)
+            connection = None if owner == self.address else self._owners.connect_to(owner)
             if connection is not None or owner == self.address:
                 _write(register, owner)
                 return owner, connection

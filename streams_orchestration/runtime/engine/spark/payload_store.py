@@ -78,7 +78,7 @@ class PayloadStore:
             return self.give(Taking(token))
         if not hasattr(self._of_thread, "owners"):
             self._of_thread.owners = Owners()
-        connection = self._of_thread.owners.connection(owner)
+        connection = self._of_thread.owners.connect_to(owner)
         if connection is None:
             raise StreamsRuntimeError(LOST)
         send(connection, Taking(token))

@@ -120,8 +120,8 @@ class SparkQuery(ScratchQuery):
         """True if the query runs."""
         return self._query is not None and self._query.isActive
 
-    def failure(self) -> Failure | None:
-        """Return why the query ended; None while the query runs or is about to be started again.
+    def poll(self) -> Failure | None:
+        """Start the query again if it could not start and that is due; return why it ended, None if it has not.
 
         The reason that the planner has recorded has priority over Spark's. Spark's reason is logged once.
 
@@ -135,7 +135,7 @@ class SparkQuery(ScratchQuery):
             if self._failure is not None:
                 return self._failure
             exception = self._query.exception()
-            if self._starts_again(str(exception)):
+            if self._start_again(str(exception)):
                 return None
             why = reason(str(exception)) if exception else "the query stopped by itself"
             nature: Nature = "outside" if FULL in str(exception) else "unknown"
@@ -147,7 +147,7 @@ class SparkQuery(ScratchQuery):
         """Return words that name the failed part of the application in an error message; empty by default."""
         return ""
 
-    def _starts_again(self, why: str) -> bool:
+    def _start_again(self, why: str) -> bool:
         """Plan another start if the query could not start because Python was slow, and make it once it is due.
 
         Return False if that is not the cause, or the query was started `MOST_STARTS` times.

@@ -68,7 +68,7 @@ class PeReader(DataSourceStreamReader):
         """
         if start == end:
             return []
-        return [TaskDescriptor(partition, plan) for partition, plan in self._planner.tasks(end["batch"])]
+        return [TaskDescriptor(partition, plan) for partition, plan in self._planner.begin_batch(end["batch"])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Run a task of level 0, and yield the rows for the tasks of later levels; for errors see `PeLevel`."""

@@ -33,7 +33,7 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "streams_orchestration"
 
 
-def lean_home(directory: Path | None = None) -> Path:
+def make_lean_home(directory: Path | None = None) -> Path:
     """Return a directory like Spark's without its machine learning, or Spark's own if links cannot be made.
 
     It is made once and reused. When it is made, directories of links to a Spark that is gone are removed.

@@ -71,7 +71,7 @@ class Query:
         planned = self.direct.run_until_spark(self.offset)
         if planned == self.offset:
             return False
-        run_levels(self.scratch, [(at, 0, PLAN, 0, 0, plan) for at, plan in self.planner.tasks(planned)])
+        run_levels(self.scratch, [(at, 0, PLAN, 0, 0, plan) for at, plan in self.planner.begin_batch(planned)])
         self.offset, self.batches = planned, self.batches + 1
         return True
 

@@ -179,7 +179,7 @@ def test_an_owner_that_ends_under_way_is_an_error_though_its_child_lives(start: 
 def test_batches_that_spark_does_not_see_end_with_their_owner_too(start: Callable[[], Process], tmp_path: Path):
     first = start()
     first.run("a")
-    connection = Owners().connection((tmp_path / "pe-0" / "owners" / "0-0").read_text())
+    connection = Owners().connect_to((tmp_path / "pe-0" / "owners" / "0-0").read_text())
     assert connection is not None
     request: Any = FORKS_AND_ENDS
     with pytest.raises(StreamsRuntimeError, match="has ended"):
@@ -313,7 +313,7 @@ def test_an_executor_that_is_not_heard_is_named_once(
     monkeypatch.setenv(DIRECTORY, str(workers))
     (announced,) = workers.glob("*@1")
     known = Owners()
-    connection = known.connection(announced.read_text())
+    connection = known.connect_to(announced.read_text())
     assert connection is not None
 
     def silence() -> None:

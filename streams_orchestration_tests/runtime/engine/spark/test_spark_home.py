@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.engine.spark.spark_home import lean_home, spark_home
+from streams_orchestration.runtime.engine.spark.spark_home import make_lean_home, spark_home
 
 JARS = ("spark-core_2.13.jar", "spark-mllib_2.13.jar", "spark-mllib-local_2.13.jar")
 
@@ -37,7 +37,7 @@ def test_spark_is_that_of_the_installed_package_unless_another_is_named(spark: P
 
 
 def test_a_lean_one_has_all_but_the_machine_learning(spark: Path, cache: Path):
-    lean = lean_home(cache)
+    lean = make_lean_home(cache)
     assert (lean / "bin" / "spark-submit").read_text() == "bin/spark-submit"
     assert {jar.name for jar in (lean / "jars").iterdir()} == {"spark-core_2.13.jar", "spark-mllib-local_2.13.jar"}
     assert (lean / "jars" / "spark-core_2.13.jar").resolve() == spark / "jars" / "spark-core_2.13.jar"
@@ -45,21 +45,21 @@ def test_a_lean_one_has_all_but_the_machine_learning(spark: Path, cache: Path):
 
 
 def test_a_lean_home_is_made_once_for_a_spark_and_again_when_its_jars_change(spark: Path, cache: Path):
-    lean = lean_home(cache)
-    assert lean_home(cache) == lean
+    lean = make_lean_home(cache)
+    assert make_lean_home(cache) == lean
     (spark / "jars" / "connector.jar").touch()
     os.utime(spark / "jars", (1.0, 1.0))
-    changed = lean_home(cache)
+    changed = make_lean_home(cache)
     assert changed != lean
     assert (changed / "jars" / "connector.jar").exists()
     assert lean.exists(), "a JVM may have been started with it, and loads classes later"
 
 
 def test_a_home_of_a_spark_that_was_replaced_is_removed(spark: Path, cache: Path):
-    lean = lean_home(cache)
+    lean = make_lean_home(cache)
     (spark / "jars" / JARS[0]).rename(spark / "jars" / "spark-core_2.14.jar")
     os.utime(spark / "jars", (1.0, 1.0))
-    assert [lean_home(cache)] == list(cache.iterdir())
+    assert [make_lean_home(cache)] == list(cache.iterdir())
     assert not lean.exists()
 
 
@@ -69,11 +69,11 @@ def test_another_process_may_be_quicker(cache: Path, monkeypatch: pytest.MonkeyP
 
     def begun(**place: Any) -> str:
         monkeypatch.setattr(tempfile, "mkdtemp", mkdtemp)
-        others.append(lean_home(cache))
+        others.append(make_lean_home(cache))
         return mkdtemp(**place)
 
     monkeypatch.setattr(tempfile, "mkdtemp", begun)
-    assert [lean_home(cache)] == others == list(cache.iterdir())
+    assert [make_lean_home(cache)] == others == list(cache.iterdir())
 
 
 @pytest.mark.parametrize("unfit", ["no jars", "no directory"])
@@ -82,4 +82,4 @@ def test_spark_s_own_directory_is_used_if_no_lean_one_can_be_made(unfit: str, sp
         (spark / "jars").rename(spark / "elsewhere")
     else:
         cache.touch()
-    assert lean_home(cache) == spark
+    assert make_lean_home(cache) == spark

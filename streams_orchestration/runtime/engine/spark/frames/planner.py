@@ -24,7 +24,7 @@ from streams_orchestration.runtime.engine.spark.frames.programs import (
     watermarked_ports,
 )
 from streams_orchestration.runtime.engine.spark.frames.progress import ProgressNote
-from streams_orchestration.runtime.engine.spark.frames.reading import released_segments
+from streams_orchestration.runtime.engine.spark.frames.reading import release_segments
 from streams_orchestration.runtime.engine.spark.frames.time_files import TimeFiles
 from streams_orchestration.runtime.engine.spark.frames.writing import mark_segments
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
@@ -177,7 +177,7 @@ class FramePlanner(Planner):
         passed, self._marks = self._time.enter(plan, watermark, self._record.delays(), ended=ended)
         launched, directory = self.scratch.launched, str(self._record.released(plan.batch))
         return {
-            key: PortBatch(released_segments(launched.directories.store, directory, key, tuples))
+            key: PortBatch(release_segments(launched.directories.store, directory, key, tuples))
             for key, tuples in passed.items()
         }
 
@@ -208,7 +208,7 @@ class FramePlanner(Planner):
         """Return the latest known event times of the inputs with a watermark, by their names, before the batch."""
         return plan.position.sources.get(self._name, {}).get("times", {})
 
-    def _answers(self, plan: BatchPlan) -> list[TaskResult]:
+    def _take_answers(self, plan: BatchPlan) -> list[TaskResult]:
         """Take the answers of a batch, and write its watermarks as segments; return one result for the whole query.
 
         If the batch ends the epoch, also store the event time and link the checkpoint, which is then in the result.

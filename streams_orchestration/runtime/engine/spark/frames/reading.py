@@ -78,9 +78,7 @@ def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
     return [port_codec.dump_json(each) for each in result]
 
 
-def released_segments(
-    store: Store, directory: str, port: str, batches: Sequence[pa.RecordBatch]
-) -> tuple[Segment, ...]:
+def release_segments(store: Store, directory: str, port: str, batches: Sequence[pa.RecordBatch]) -> tuple[Segment, ...]:
     """Write the tuples of a port that have waited, and return the segments, each of at most `ROWS` tuples, or none.
 
     Args:
