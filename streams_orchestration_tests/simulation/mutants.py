@@ -245,7 +245,7 @@ MUTANTS: dict[str, Mutant] = {
         state_migration.Carrier.carry, "self._home.store.sync(self.written)", "pass"
     ),
     "small states of a savepoint are not synchronised": Mutant(
-        creating._described,
+        creating._complete,
         "directory.store.sync_contents(file.path for state in cut.states.values() for file in state.files)",
         "pass",
     ),

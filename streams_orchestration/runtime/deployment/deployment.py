@@ -27,7 +27,7 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.dropping import drop_application, refuse_left_files, refuse_running
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import add_query_columns
-from streams_orchestration.runtime.deployment.run_kinds import begin_run, reopen
+from streams_orchestration.runtime.deployment.run_kinds import record_run_kind, reopen
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.deployed_pes import read_program
 from streams_orchestration.runtime.programs.spread import spread
@@ -81,7 +81,7 @@ def write_first_plan(opened: OpenedApplication, *, fresh: bool = False, asks_spa
         _insert(connection, compilation, opened)
         for program in programs:
             insert_sinks(connection, opened.home, program)
-        begin_run(connection, opened.name, opened.run)
+        record_run_kind(connection, opened.name, opened.run)
         declare(connection, compilation)
         connect(connection)
 
@@ -140,7 +140,7 @@ def continue_in_new_run(connection: Connection, opened: OpenedApplication) -> No
         ImplementationError: the class of a source cannot be imported.
     """
     application, run = opened.name, opened.run
-    begin_run(connection, application, run)
+    record_run_kind(connection, application, run)
     reopened = (run.available_now or run.reopens) and reopen(connection, application)
     continue_if_stopped(connection, application, opened.settings, reopened=reopened)
 

@@ -70,7 +70,7 @@ def require_ends(programs: Iterable[PeProgram]) -> None:
         raise NotDeployableError(message)
 
 
-def begin_run(connection: Connection, application: str, wanted: RunKind) -> None:
+def record_run_kind(connection: Connection, application: str, wanted: RunKind) -> None:
     """Record the kind of run that begins, and forget when a bounded run has taken all its input.
 
     A new bounded run gets an id, and one that is under way keeps its id. A source that sees a new id determines again
@@ -176,12 +176,12 @@ def find_sources_with_input(catalog: Catalog, application: str) -> Sequence[str]
         for placed in deployed_pes(catalog, application)
         for name, offset in positions[placed.program.pe]["sources"].items()
         if name in positions[placed.program.pe]["exhausted"]
-        and _has_more(catalog.home, base, placed.program, name, offset)
+        and _probe(catalog.home, base, placed.program, name, offset)
     ]
 
 
-def _has_more(home: Home, base: str, program: PeProgram, name: str, offset: Offset) -> bool:
-    """Return True if a source has tuples after an offset, or is still reading after `PROBE_SECONDS`.
+def _probe(home: Home, base: str, program: PeProgram, name: str, offset: Offset) -> bool:
+    """Run a source from an offset on; return True if it has tuples, or is still reading after `PROBE_SECONDS`.
 
     False if no operator of the program has this name, or if the source is endless. Errors of the source, and of
     `operators_of` and `make_operator`, are raised.

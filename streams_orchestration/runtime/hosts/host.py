@@ -44,7 +44,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.trials.advancing import advance_application
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
 from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
-from streams_orchestration.runtime.units.garbage import Garbage, collect_garbage, sweep, unknown_pes
+from streams_orchestration.runtime.units.garbage import Garbage, collect_garbage, end_holds_and_find_unknown_pes, sweep
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon
 
@@ -326,7 +326,7 @@ class Host:
         collect_garbage(self.catalog, self.application, programs.values(), units, self.plan)
         self.heartbeat.note_turn()  # each step may wait for the storage
         mine = {pe: program for pe, program in programs.items() if program.unit in units}
-        unknown = unknown_pes(self.catalog, self.application)
+        unknown = end_holds_and_find_unknown_pes(self.catalog, self.application)
         self.heartbeat.note_turn()
         return unknown is not None and not sweep(self.catalog, self.application, (*mine, *unknown), mine.values()).left
 

@@ -234,11 +234,11 @@ class Reporter:
             try:
                 mark = self._catalog.changes.mark()
                 self.send_due(last=last)
-                self._arrived()
+                self._note_arrival()
             except CatalogUnavailableError:
                 pass  # the host's main loop says so
             except LineageError as error:
-                self._failed(error)
+                self._note_failure(error)
             except Exception as error:  # noqa: BLE001  logged
                 self._errors.log_new("Lineage cannot be sent", error)
             if last:
@@ -247,13 +247,13 @@ class Reporter:
             self._stopped.wait(PAUSES.after(self._failures) or MIN_INTERVAL_SECONDS)
             self._catalog.changes.wait(mark, MAX_INTERVAL_SECONDS)
 
-    def _arrived(self) -> None:
+    def _note_arrival(self) -> None:
         if self._said is not None:
             log.info("Lineage reaches %s again", target())
         self._said, self._failures = None, 0
         self._errors.forget("Lineage cannot be sent")
 
-    def _failed(self, error: LineageError) -> None:
+    def _note_failure(self, error: LineageError) -> None:
         """Log an error, unless the last one had the same text, and make the pause longer."""
         self._failures += 1
         if self._said != str(error):
@@ -265,7 +265,7 @@ class Reporter:
         try:
             self._client.close(SHUTDOWN_SECONDS)
         except LineageError as error:
-            self._failed(error)
+            self._note_failure(error)
 
 
 def reporter(catalog: Catalog, application: str, host: int | None) -> Reporter:
@@ -276,10 +276,10 @@ def reporter(catalog: Catalog, application: str, host: int | None) -> Reporter:
         application: name of the application.
         host: number of the host that this process is; None if it is not a host.
     """
-    return Reporter(catalog, application, host, _client())
+    return Reporter(catalog, application, host, _make_client())
 
 
-def _client() -> Client | None:
+def _make_client() -> Client | None:
     """Return the client; None if no target is configured, or if the client cannot be used, which is logged."""
     if (where := target()) is None:
         return None

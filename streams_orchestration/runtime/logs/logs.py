@@ -40,7 +40,7 @@ def open_pe_logger(path: str, limit: int = LOG_BYTES) -> logging.Logger:
         if isinstance(handler, _PeHandler) and handler.path != Path(path):
             logger.removeHandler(handler)
             handler.close()
-    return _writing(logger, path, limit)
+    return _open_log(logger, path, limit)
 
 
 class OperatorLogger(logging.Logger):
@@ -75,13 +75,13 @@ def open_operator_logger(name: str, path: str, limit: int = LOG_BYTES) -> Operat
     log = _OPEN.get(path)
     if log is None:
         log = _OPEN[path] = OperatorLogger(OPERATORS)
-        _writing(log, path, limit)
+        _open_log(log, path, limit)
         for handler in log.handlers:
             weakref.finalize(log, handler.close)
     return log.getChild(name)
 
 
-def _writing(logger: logging.Logger, path: str, limit: int) -> logging.Logger:
+def _open_log(logger: logging.Logger, path: str, limit: int) -> logging.Logger:
     if not logger.handlers:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         handler = _PeHandler(path, limit)

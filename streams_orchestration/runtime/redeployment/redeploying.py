@@ -17,7 +17,7 @@ from streams_orchestration.runtime.deployment.deployment import continue_if_stop
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import add_query_columns
 from streams_orchestration.runtime.deployment.requests import Redeploy, Revert
-from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, begin_run
+from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, record_run_kind
 from streams_orchestration.runtime.errors.errors import (
     RedeployRefusedError,
     RevertedError,
@@ -173,7 +173,7 @@ def try_out(trial: PlanOnTrial) -> Redeployment:
     launch_or_revert(trial.catalog, trial.application)
     redeployment = await_decision(trial)
     with trial.catalog.write() as connection:
-        begin_run(connection, trial.application, ENDLESS)
+        record_run_kind(connection, trial.application, ENDLESS)
         if trial.reverts:
             record_revert(connection, redeployment)
     return redeployment

@@ -123,7 +123,7 @@ def create_savepoint(
         with _at_rest(every_unit, within):
             taken = _copy_cut(every_unit, directory)
         paused = world.monotonic() - began
-        manifest = _described(directory, place.name, taken)
+        manifest = _complete(directory, place.name, taken)
         write_manifest(directory, manifest)
     return Created(manifest, place, paused)
 
@@ -211,7 +211,7 @@ def _copy_cut(held: HeldUnits, directory: SavepointPlace) -> _Taken:
         cut = read_cut(connection, held)
         imports = tuple(_imports(connection, application, cut))
     with world.Pool(MAX_PARALLEL_COPIES) as pool:
-        kept = pool.map(partial(_kept, directory / STATES), range(len(cut.states)), cut.states.values())
+        kept = pool.map(partial(_copy_state, directory / STATES), range(len(cut.states)), cut.states.values())
         states = dict(zip(cut.states, kept, strict=True))
     listed = tuple(sinks(catalog.home, held.programs))
     with catalog.read() as connection:  # read after the listing, which then has all files of these directories
@@ -228,7 +228,7 @@ def _copy_cut(held: HeldUnits, directory: SavepointPlace) -> _Taken:
     return _Taken(row, plan, replace(cut, states=states), imports, written)
 
 
-def _kept(directory: SavepointPlace, number: int, state: StoredState) -> StoredState:
+def _copy_state(directory: SavepointPlace, number: int, state: StoredState) -> StoredState:
     files: list[StateFile] = []
     for place, file in enumerate(state.files):
         address = (directory / f"{number}-{place}.state").address
@@ -257,7 +257,7 @@ def _imports(connection: Connection, application: str, cut: CommonCut) -> Iterab
         )
 
 
-def _described(directory: SavepointPlace, name: str, taken: _Taken) -> Manifest:
+def _complete(directory: SavepointPlace, name: str, taken: _Taken) -> Manifest:
     """Write the plan, check every state file against the catalog by reading it, and return the manifest."""
     cut, row = taken.cut, taken.row
     directory.store.sync_contents(file.path for state in cut.states.values() for file in state.files)

@@ -128,7 +128,7 @@ class _Restoring:
             for operator in program.operators.values()
         }
         states = {
-            name: replace(state, files=tuple(self._file(file, places[name]) for file in state.files))
+            name: replace(state, files=tuple(self._copy_file(file, places[name]) for file in state.files))
             for name, state in carried.states.items()
         }
         offsets = {
@@ -139,7 +139,7 @@ class _Restoring:
             self._home.store.sync(self._written)
         return replace(carried, states=states, offsets=offsets)
 
-    def _file(self, file: StateFile, place: str) -> StateFile:
+    def _copy_file(self, file: StateFile, place: str) -> StateFile:
         saved = self._accepted.place
         if not file.path.startswith(f"{saved.address}/"):
             return file

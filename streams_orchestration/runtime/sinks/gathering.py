@@ -241,7 +241,7 @@ class Gatherer:
             there = connection.scalar(
                 select(func.count()).where(*mine, f.c.final.is_(None), ~f.c.retracted, ~f.c.published)
             )
-            if there != len(rows) or (len(rows) > 1 and not self._may_name(connection)):
+            if there != len(rows) or (len(rows) > 1 and not self._confirm_token(connection)):
                 return False
             if final is not None:
                 self._directories.enter(connection, self._directory(rows[0]))
@@ -252,10 +252,10 @@ class Gatherer:
                 self._insert(connection, rows[0], replace(merged, final=final))
             return True
 
-    def _may_name(self, connection: Connection) -> bool:
-        """Return True if this process is still the gatherer.
+    def _confirm_token(self, connection: Connection) -> bool:
+        """Confirm that this process is still the gatherer, or forget the token, since another process has swept.
 
-        If another process has swept since, forget the token, so that this process sweeps again.
+        Without the token, this process sweeps again. Return True if the token is confirmed.
         """
         s = tables.sink
         own = (s.c.application == self.application, s.c.operator == self.sink.context.name)
@@ -314,8 +314,8 @@ class Gatherer:
         """Remove merged files that the catalog does not name, since a process died before they replaced others.
 
         The merged files are listed first. Then a transaction reads which are named; from there on no other process may
-        name one of them (`_may_name`), so the others are removed. Files that another process merges later are not in
-        the list. Raises OSError if a directory cannot be read or a file cannot be removed.
+        name one of them (`_confirm_token`), so the others are removed. Files that another process merges later are not
+        in the list. Raises OSError if a directory cannot be read or a file cannot be removed.
         """
         f = tables.sink_file
         s = tables.sink

@@ -118,7 +118,7 @@ class Publisher:
                 deliverer.load()  # here, before threads deliver
         self.deliverers = after
 
-    def _last_turn(self) -> None:
+    def _publish_last(self) -> None:
         """Publish the last outputs before the publisher ends.
 
         Close the files that gather tuples, publish the outputs that are due, wait at most `SHUTDOWN_SECONDS` for
@@ -155,9 +155,9 @@ class Publisher:
             self.deliveries[operator].start()
         count, errors = publish_files(self.catalog, self.application, resting, seen)
         for error in errors:
-            self.failed(error)
+            self.note_failure(error)
         for operator in self._failing_sinks() - {error.operator for error in errors} - resting - set(self.deliveries):
-            self.succeeded(operator)
+            self.note_success(operator)
         return count
 
     def deliver(self, operator: str, outputs: Sequence[DueOutput]) -> None:
@@ -169,10 +169,10 @@ class Publisher:
             try:
                 self.deliverers[operator].deliver(outputs)
             except OutputError as error:
-                self.failed(error)
+                self.note_failure(error)
             else:
                 if operator in self._failing_sinks():
-                    self.succeeded(operator)
+                    self.note_success(operator)
         except StreamsRuntimeError as error:  # the catalog failed: the delivery is repeated with the same key
             log.warning("%s", error)
         except Exception as error:
@@ -187,7 +187,9 @@ class Publisher:
         If the catalog cannot be used, log why.
         """
         try:
-            self.failed(OutputError(operator, f"{type(error).__name__}: {error}; it is tried again, nothing is lost"))
+            self.note_failure(
+                OutputError(operator, f"{type(error).__name__}: {error}; it is tried again, nothing is lost")
+            )
         except StreamsRuntimeError as away:
             log.warning("%s", away)
 
@@ -216,7 +218,7 @@ class Publisher:
         with self.lock:
             return {operator for operator, failure in self.failing.items() if which(failure)}
 
-    def failed(self, error: OutputError) -> None:
+    def note_failure(self, error: OutputError) -> None:
         """Log the failure of a sink and record it in the catalog; let the sink rest for a pause that grows.
 
         If an output is lost or refused, the sink's PE fails (`record_failure`).
@@ -247,7 +249,7 @@ class Publisher:
             ]
         return max(found, default=None)
 
-    def succeeded(self, operator: str) -> None:
+    def note_success(self, operator: str) -> None:
         """Log that a failed sink works again, and clear its failure in the catalog."""
         with self.lock:
             self.failing.pop(operator, None)
@@ -260,7 +262,7 @@ class Publisher:
             mark = 0
             try:
                 mark = self.catalog.changes.mark()
-                self._last_turn() if last else self.turn()
+                self._publish_last() if last else self.turn()
             except CatalogUnavailableError:
                 pass  # the host's main loop reports this, and ends the host if it lasts
             except StreamsRuntimeError as error:

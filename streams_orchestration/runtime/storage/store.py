@@ -86,7 +86,7 @@ class Store:
             OSError: the file cannot be written, read or removed, or its content differs from the written data.
         """
         if self.address:
-            _proved(self)
+            _prove(self)
 
     def hasty(self) -> Store:
         """Return a store of the same files that fails at once while the storage is unavailable; here, this store."""
@@ -237,7 +237,7 @@ def _below(directory: Path, address: str) -> Iterable[str]:
     return sorted(f"{address}/{path.relative_to(directory).as_posix()}" for path in files_below(directory))
 
 
-def _proved(store: Store) -> None:
+def _prove(store: Store) -> None:
     address = f"probe-{world.new_id()}"
     store.write(address, b"\0" * 4096)
     store.sync([address])

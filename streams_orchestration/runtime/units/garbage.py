@@ -342,7 +342,7 @@ def _unpublished(store: Store, application: str, pe: int) -> list[str]:
     return [address for address in files if not address.rpartition("/")[2].startswith(MERGED)]
 
 
-def unknown_pes(catalog: Catalog, application: str) -> tuple[int, ...] | None:
+def end_holds_and_find_unknown_pes(catalog: Catalog, application: str) -> tuple[int, ...] | None:
     """Return PEs that have files but are not deployed, as after a redeploy that died early; end expired holds before.
 
     The result is None while units are held, since a redeploy may write files of its new plan, and if the storage cannot

@@ -22,7 +22,7 @@ from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.pending_files import remove_abandoned
 from streams_orchestration.runtime.storage.store import Store, StoreError
-from streams_orchestration.runtime.units.garbage import sweep, unknown_pes
+from streams_orchestration.runtime.units.garbage import end_holds_and_find_unknown_pes, sweep
 from streams_orchestration.runtime.units.holding import hold_units, release_units
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
@@ -189,7 +189,7 @@ def test_a_sweep_does_not_wait_for_a_storage_that_is_away(
     away = Away(str(tmp_path / "mounted"), str(local.home.root))
     monkeypatch.setattr(Home, "store", property(lambda _: away))
     assert not clear_after_publishers(local.catalog, local.name)
-    assert unknown_pes(local.catalog, local.name) is None, "there may be such PEs"
+    assert end_holds_and_find_unknown_pes(local.catalog, local.name) is None, "there may be such PEs"
     assert sweep(local.catalog, local.name, [0]) == (0, True)
 
 

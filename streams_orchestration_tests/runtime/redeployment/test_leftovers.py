@@ -12,7 +12,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors.errors import CommitUnknownError
 from streams_orchestration.runtime.redeployment.state_migration import removed_on_failure
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.garbage import sweep, unknown_pes
+from streams_orchestration.runtime.units.garbage import end_holds_and_find_unknown_pes, sweep
 from streams_orchestration.runtime.units.holding import hold_units, release_units
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -52,9 +52,9 @@ def test_files_of_a_block_that_fails_are_removed_unless_the_catalog_may_name_the
 def test_states_for_a_plan_that_never_came_are_removed_unless_a_redeploy_is_under_way(local: LocalApplication):
     written = written_state(local, 7)
     hold_units(local.held())
-    assert unknown_pes(local.catalog, local.name) is None
+    assert end_holds_and_find_unknown_pes(local.catalog, local.name) is None
     release_units(local.catalog, local.name)
-    assert unknown_pes(local.catalog, local.name) == (7,)
+    assert end_holds_and_find_unknown_pes(local.catalog, local.name) == (7,)
     sweep(local.catalog, local.name, (7,))
     assert not written.exists()
 

@@ -76,21 +76,21 @@ def test_a_publisher_knows_how_long_its_machine_cannot_use_a_file(
     publisher = Publisher(local.catalog, local.name, clock=lambda: now)
     assert publisher.unusable() is None
     for error in errors:
-        publisher.failed(failed("part-1", error))
+        publisher.note_failure(failed("part-1", error))
         now += 10.0
     now -= 10.0
     wanted = None if seconds is None else FileFailure(seconds, "operator Out: part-1 cannot be written")
     assert publisher.unusable() == wanted
-    publisher.succeeded("Out")
+    publisher.note_success("Out")
     assert publisher.unusable() is None
 
 
 def test_a_file_that_another_host_has_published_ends_the_trouble_with_it(local: LocalApplication):
     now = 100.0
     publisher = Publisher(local.catalog, local.name, clock=lambda: now)
-    publisher.failed(failed("part-1", OSError(errno.EIO, "Input/output error")))
+    publisher.note_failure(failed("part-1", OSError(errno.EIO, "Input/output error")))
     now = 190.0
-    publisher.failed(failed("part-2", OSError(errno.EIO, "Input/output error")))
+    publisher.note_failure(failed("part-2", OSError(errno.EIO, "Input/output error")))
     assert publisher.unusable() == FileFailure(0.0, "operator Out: part-2 cannot be written")
 
 
@@ -98,7 +98,7 @@ def test_two_files_that_cannot_be_used_in_turn_do_not_end_the_failure_of_each_ot
     now = 100.0
     publisher = Publisher(local.catalog, local.name, clock=lambda: now)
     for number in range(10):
-        publisher.failed(failed(f"part-{1 + number % 2}", OSError(errno.EIO, "Input/output error")))
+        publisher.note_failure(failed(f"part-{1 + number % 2}", OSError(errno.EIO, "Input/output error")))
         now += 15.0
     assert publisher.unusable() == FileFailure(135.0, "operator Out: part-2 cannot be written")
 

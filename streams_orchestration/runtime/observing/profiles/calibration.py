@@ -41,7 +41,7 @@ def calibrate(store: Store, rows: int, compression: str | None = None) -> tuple[
     received: list[Passage] = []
     for width in WIDTHS:
         sample = _sample(max(1, min(rows, MAX_SAMPLE_BYTES // (8 * width))), width)
-        times = [_once(store, sample, compression) for _ in range(ROUNDS)]
+        times = [_measure_once(store, sample, compression) for _ in range(ROUNDS)]
         tuples, size = float(len(sample)), float(sample.nbytes)
         sent.append(Passage(tuples, size, _median([each for each, _ in times])))
         received.append(Passage(tuples, size, _median([each for _, each in times])))
@@ -55,7 +55,7 @@ def _sample(rows: int, width: int) -> TupleBatch:
     return TupleBatch(pa.RecordBatch.from_arrays([numbers] * width, names=[f"c{column}" for column in range(width)]))
 
 
-def _once(store: Store, sample: TupleBatch, compression: str | None) -> tuple[float, float]:
+def _measure_once(store: Store, sample: TupleBatch, compression: str | None) -> tuple[float, float]:
     """Write, read and remove a segment; return the processor seconds of writing, and of reading."""
     begin = time.process_time()
     segment: Segment = write_segment(store, "calibration", "calibration", sample.schema, [sample], compression)
