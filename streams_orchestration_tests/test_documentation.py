@@ -141,26 +141,6 @@ def test_the_tables_of_packages_have_a_row_for_each_package():
 
 STEP = re.compile(r"^\d+\. .*(?:\n   .*)*", re.MULTILINE)
 """A step of a way through the code."""
-WAY = re.compile(r"^\| [^|]+ \| ([^|]*\(`[^|]+) \|$", re.MULTILINE)
-"""The functions of a row of the table of ways through the code."""
-
-
-def test_the_ways_through_the_code_name_functions_of_their_modules():
-    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    section = page.partition("ways through the code\n")[2].partition("\n## ")[0]
-    ways = WAY.findall(section)
-    assert len(ways) >= 2, "the table has another form"
-    for way in ways:
-        names = list[str]()
-        for name, place in re.findall(r"`(\w+)`|\(`([\w./]+)`\)", way):
-            if name:
-                names.append(name)
-                continue
-            modules = [PRODUCT / place] if place.endswith(".py") else [*(PRODUCT / place).glob("*.py")]
-            defined = {each for module in modules for each in re.findall(r"\bdef (\w+)", module.read_text("utf-8"))}
-            assert set(names) <= defined, place
-            names.clear()
-        assert not names, "the last functions have no module"
 
 
 def test_the_steps_through_the_code_name_functions_of_their_modules():
