@@ -105,8 +105,8 @@ def running_pe(spark: SparkSession, home: Home, levels: int) -> Iterator[Streami
         (query,) = spark.streams.active
         yield query
         status = read_status(Catalog(home), compilation.logical.application)
-        batches = 1 + max(pe.batch for pe in status.pes)
-        assert all(pe.rows_in == TASKS * TUPLES * batches for pe in status.pes), status
+        batches = 1 + max(pe.row.batch for pe in status.pes)
+        assert all(pe.row.rows_in == TASKS * TUPLES * batches for pe in status.pes), status
 
 
 class Counting(StatefulProcessor):

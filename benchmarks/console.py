@@ -21,9 +21,9 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics, PortMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration_tests.console.conftest import served
 from streams_orchestration_tests.console.deployed import large
+from streams_orchestration_tests.runtime.readings import host_status, pe_status
 
 WATCH = """
 addEventListener('DOMContentLoaded', () => {
@@ -93,15 +93,12 @@ class MadeUp(SnapshotReader):
 
     def snapshot(self, application: str) -> dict[str, Any]:
         now = clock.now()
-        host = HostStatus(0, 1, True, "RUNNING", now, now, None, Path())
+        host = host_status(launched_at=now, heartbeat_at=now)
         names = [each.name for each in self.made.physical.operators]
         pes = tuple(
-            PeStatus(
-                pe.id, tuple(names[each] for each in pe.operators), 0, f"pe-{pe.id}", "RUNNING",
-                1, 1, 1, 0, 0, 0.0, now, None, Path(),
-            )
+            pe_status(pe.id, operators=[names[each] for each in pe.operators], unit=f"pe-{pe.id}", committed_at=now)
             for pe in self.made.fusion.pes
-        )  # fmt: skip
+        )
         status = ApplicationStatus(self.name, "RUNNING", "made up", "life", 1.0, (host,), pes, (), Path(), ())
         operators = tuple(
             self._measured(each.name, self.made.fusion.pe_of[each.index]) for each in self.made.physical.operators

@@ -124,10 +124,10 @@ def recovered(home: Home, victims: list[psutil.Process]) -> Times:
 
     def back(status: ApplicationStatus) -> bool:
         unit = status.units[0]
-        return unit.generation > before.generation and {"done", "committed"} <= set(unit.outage or {})
+        return unit.generation > before.generation and {"done", "committed"} <= set(unit.row.outage or {})
 
     after = _until(home, back).units[0]
-    moments = after.outage or {}
+    moments = after.row.outage or {}
     at = [killed, *(moments[name] for name in PHASES[1:])]
     at = list(itertools.accumulate(at, max))  # a batch may be committed before the last PE runs
     _until(home, lambda status: status.units[0].completed_epoch > after.completed_epoch)
@@ -162,7 +162,7 @@ def settle(home: Home) -> None:
 def host(home: Home) -> list[psutil.Process]:
     """Return the process of the host."""
     (status,) = read_status(Catalog(home), NAME).hosts
-    return [psutil.Process(status.pid)]
+    return [psutil.Process(status.row.pid)]
 
 
 def planner(home: Home) -> list[psutil.Process]:

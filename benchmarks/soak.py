@@ -119,16 +119,16 @@ def curve(minutes: float) -> list[Sample]:
         try:
             before = read_status(Catalog(home), "soak")
             (host,) = before.hosts
-            assert host.pid is not None
+            assert host.row.pid is not None
             began, samples = time.monotonic(), []
             while time.monotonic() - began < 60 * minutes:
-                samples.append(sample(home, host.pid, began))
+                samples.append(sample(home, host.row.pid, began))
                 time.sleep(SAMPLE_SECONDS)
             status = read_status(Catalog(home), "soak")
             assert status.state == "RUNNING", status
             assert [unit.generation for unit in status.units] == [unit.generation for unit in before.units], status
-            batches = max(pe.batch for pe in status.pes)
-            print(f"  {batches} micro-batches, {max(pe.rows_in for pe in status.pes):,} tuples", file=sys.stderr)
+            batches = max(pe.row.batch for pe in status.pes)
+            print(f"  {batches} micro-batches, {max(pe.row.rows_in for pe in status.pes):,} tuples", file=sys.stderr)
         finally:
             subprocess.run([*streams, "cancel", "soak"], env=environment, check=True, capture_output=True)
     return samples

@@ -88,8 +88,8 @@ def archive_classes(directory: Path) -> tuple[Path, Home]:
     spec.write_text(SPEC, encoding="utf-8")
     started(spec, home)
     for host in read_status(Catalog(home), "start").hosts:
-        if host.pid is not None and psutil.pid_exists(host.pid):
-            psutil.wait_procs([psutil.Process(host.pid)], timeout=ARCHIVE_SECONDS)
+        if host.row.pid is not None and psutil.pid_exists(host.row.pid):
+            psutil.wait_procs([psutil.Process(host.row.pid)], timeout=ARCHIVE_SECONDS)
     return spec, home
 
 
@@ -101,8 +101,8 @@ def started(spec: Path, home: Home) -> dict[str, float]:
     if done.returncode:
         sys.exit(f"streams run failed:\n{done.stderr[-2000:]}")
     (host,) = read_status(Catalog(home), "start").hosts
-    assert host.start_up is not None
-    return dict(host.start_up)
+    assert host.row.start_up is not None
+    return dict(host.row.start_up)
 
 
 def bare_seconds() -> float:

@@ -76,7 +76,7 @@ def wait_for(
 
 
 def kill_host(status: ApplicationStatus) -> None:
-    pid = status.hosts[0].pid
+    pid = status.hosts[0].row.pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
 

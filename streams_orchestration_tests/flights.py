@@ -61,4 +61,4 @@ def past_the_cut(status: ApplicationStatus) -> bool:
     """Return True if an epoch is complete and batches were committed after it, which a reset takes back."""
     unit = status.units[0]
     source = status.pes[0]
-    return unit.completed_epoch >= 1 and source.epoch > unit.completed_epoch and source.rows_in >= 60_000
+    return unit.completed_epoch >= 1 and source.row.epoch > unit.completed_epoch and source.row.rows_in >= 60_000

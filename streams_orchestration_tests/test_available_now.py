@@ -47,7 +47,7 @@ def test_killed_in_the_middle_and_run_again_it_loses_and_doubles_nothing(tmp_pat
     add(incoming, "1.csv", 0, 40_000)
 
     def under_way(status: ApplicationStatus) -> bool:
-        return any(0 < pe.rows_in < 40_000 for pe in status.pes)
+        return any(0 < pe.row.rows_in < 40_000 for pe in status.pes)
 
     with streams(home, "run", str(spec), "--available-now", limit=500) as run:
         kill_host(wait_for(home, under_way, "taken"))

@@ -67,7 +67,7 @@ def test_run_gives_what_an_independent_computation_gives_and_shows_in_dagster(tm
     assert_same(result_of(home), wanted)
     status = read_status(Catalog(home), "flights")
     assert status.state == "COMPLETED"
-    assert [pe.rows_in for pe in status.pes] == [336_776, wanted.num_rows]
+    assert [pe.row.rows_in for pe in status.pes] == [336_776, wanted.num_rows]
     assert_measured(home, wanted.num_rows)
     wait_for(home, lambda status: not any(host.alive for host in status.hosts))
     assert_shown(home, output)
@@ -82,11 +82,11 @@ def test_a_killed_host_comes_back_and_the_result_is_that_of_an_undisturbed_run(
         before = wait_for(home, past_the_cut)
         kill_host(before)
         after = wait_for(home, lambda status: status.units[0].generation > 1)
-        assert after.units[0].attempts >= 1 or after.units[0].completed_epoch > before.units[0].completed_epoch
+        assert after.units[0].row.attempts >= 1 or after.units[0].completed_epoch > before.units[0].completed_epoch
         output = finish(process)
     assert_reset(home, output)
     assert_same(result_of(home), wanted)
-    assert read_status(Catalog(home), "flights").pes[0].rows_in == 336_776
+    assert read_status(Catalog(home), "flights").pes[0].row.rows_in == 336_776
 
 
 def assert_reset(home: Home, output: str) -> None:
@@ -149,20 +149,20 @@ def test_plans_change_while_it_runs_and_the_result_is_the_same(
 
     with streams(home, "deploy", of_width(2), limit=100) as process:  # minutes of work
         finish(process)
-    before = wait_for(home, lambda status: status.pes[0].rows_in > 1_000)
+    before = wait_for(home, lambda status: status.pes[0].row.rows_in > 1_000)
     assert before.state == "RUNNING"
     if measured:
         document = redeployed()
         assert document["verdict"] == "kept"
         assert "resharded" in {operator["action"] for operator in document["operators"]}
-        before = wait_for(home, lambda status: status.pes[0].rows_in > before.pes[0].rows_in)
+        before = wait_for(home, lambda status: status.pes[0].row.rows_in > before.pes[0].row.rows_in)
         decision = decide(home, of_width(3), tmp_path)
     else:
         decision = parted(of_width(3), tmp_path / "decision.json")
     document = redeployed("--decoupling", str(decision))
     assert (document["verdict"], document["units"]) == ("kept", [{"unit": "region-0", "action": "restart"}])
     assert measured or "resharded" in {operator["action"] for operator in document["operators"]}
-    after = wait_for(home, lambda status: status.pes[0].rows_in > before.pes[0].rows_in)
+    after = wait_for(home, lambda status: status.pes[0].row.rows_in > before.pes[0].row.rows_in)
     assert len(after.pes) > len(before.pes)
     if measured:
         assert_taken_back(home, tmp_path, after)
@@ -172,7 +172,7 @@ def test_plans_change_while_it_runs_and_the_result_is_the_same(
     assert_same(result_of(home), wanted)
     status = read_status(Catalog(home), "flights")
     assert status.state == "COMPLETED"
-    assert status.pes[0].rows_in == 336_776
+    assert status.pes[0].row.rows_in == 336_776
     assert_measured(home, wanted.num_rows)
     wait_for(home, lambda status: not any(host.alive for host in status.hosts))
     assert_shown(home, output)
@@ -190,7 +190,7 @@ def assert_taken_back(home: Home, directory: Path, after: ApplicationStatus) -> 
     assert process.returncode == 1, output
     assert "the previous plan runs again" in output
     assert "ValueError: it was never tried" in json.loads(output[output.index("\n{\n") :])["reverted"]
-    back = wait_for(home, lambda status: status.units[0].works and status.pes[0].rows_in > after.pes[0].rows_in)
+    back = wait_for(home, lambda status: status.units[0].works and status.pes[0].row.rows_in > after.pes[0].row.rows_in)
     assert back.fingerprint == after.fingerprint
 
 
@@ -220,12 +220,12 @@ def test_a_clone_of_a_savepoint_runs_elsewhere_at_another_width_to_the_same_resu
     home, other, spec = Home(tmp_path / "home"), Home(tmp_path / "other"), str(SPECS / "flights.yaml")
     with streams(home, "deploy", spec, limit=100) as process:  # minutes of work
         finish(process)
-    before = wait_for(home, lambda status: status.pes[0].rows_in > 1_000)
+    before = wait_for(home, lambda status: status.pes[0].row.rows_in > 1_000)
     with streams(home, "savepoint", "create", "flights", "before", "--format", "json") as process:
         output = finish(process)
     assert sum(state["rows"] for state in json.loads(output[output.index("{") :])["savepoint"]["states"]) > 0
-    after = wait_for(home, lambda status: status.pes[0].rows_in > before.pes[0].rows_in + 1_000)
-    assert {host.pid for host in after.hosts} == {host.pid for host in before.hosts}
+    after = wait_for(home, lambda status: status.pes[0].row.rows_in > before.pes[0].row.rows_in + 1_000)
+    assert {host.row.pid for host in after.hosts} == {host.row.pid for host in before.hosts}
     for command in (("savepoint", "export", "before", "exported"), ("cancel", "flights")):
         with streams(home, *command) as process:
             finish(process)
@@ -255,7 +255,7 @@ def test_on_postgresql_neither_a_killed_host_nor_a_server_that_is_restarted_chan
     assert_reset(home, output)
     assert_same(result_of(home), wanted)
     status = read_status(Catalog(home), "flights")
-    assert status.pes[0].rows_in == 336_776
+    assert status.pes[0].row.rows_in == 336_776
     assert not home.catalog.exists()
     assert password not in output
     assert not any(password in argument for argument in seen)

@@ -137,8 +137,8 @@ def results(home: Home, directory: Path, sinks: set[str]) -> dict[str, bool]:
 
 def has_state(status: ApplicationStatus) -> bool:
     """There is a cut to go back to; on a slow machine all may come in one epoch, which is not waited for."""
-    totals = next(pe for pe in status.pes if "Totals" in pe.operators)
-    return status.units[0].completed_epoch >= 1 or totals.batch >= 3
+    totals = next(pe for pe in status.pes if "Totals" in pe.row.operators)
+    return status.units[0].completed_epoch >= 1 or totals.row.batch >= 3
 
 
 @pytest.mark.parametrize(

@@ -91,10 +91,10 @@ def test_flights_are_those_of_one_machine_also_when_executors_are_killed(
         for kill in range(2):
             before = wait_for(home, past_the_cut)
             two_workers.kill_executor(kill)
-            wait_for(home, lambda status, before=before: status.pes[0].epoch > before.pes[0].epoch + 1)
+            wait_for(home, lambda status, before=before: status.pes[0].row.epoch > before.pes[0].row.epoch + 1)
         finish(process)
     assert_same(result_of(home), wanted)
-    assert read_status(Catalog(home), "flights").pes[0].rows_in == 336_776
+    assert read_status(Catalog(home), "flights").pes[0].row.rows_in == 336_776
 
 
 def test_keyed_sums_are_exact_when_every_executor_is_killed_in_turn(tmp_path: Path, two_workers: Cluster):
@@ -123,7 +123,7 @@ def test_an_operator_that_stands_still_in_an_executor_is_one_reset(
     with streams(home, "run", str(spec)) as process:
         finish(process)
     assert (tmp_path / "stood").exists()
-    assert read_status(Catalog(home), "keyed").units[0].resets == 1
+    assert read_status(Catalog(home), "keyed").units[0].row.reset_count == 1
     (sums,) = table_of(
         f"SELECT sum(n), count(*) FROM read_parquet('{home.results('keyed')}/out/part-*.parquet')"
     ).to_pylist()
@@ -140,7 +140,9 @@ def test_an_executor_that_hangs_is_one_reset_although_its_python_lives_on(tmp_pa
         for process in (hung, psutil.Process(hung.ppid())):  # and who would kill it
             process.suspend()
         reset = wait_for(
-            home, lambda status: status.units[0].resets > before.resets and status.units[0].works, "keyed"
+            home,
+            lambda status: status.units[0].row.reset_count > before.row.reset_count and status.units[0].works,
+            "keyed",
         ).units[0]
         wait_for(home, lambda status: status.units[0].completed_epoch > reset.completed_epoch + 5, "keyed")
         registers = home.data("keyed").glob(f"spark/pe-0-g{reset.generation}-*/owners/*-*")
@@ -150,7 +152,7 @@ def test_an_executor_that_hangs_is_one_reset_although_its_python_lives_on(tmp_pa
         for process in (*pythons, hung):
             process.kill()
         wait_for(home, lambda status: status.units[0].completed_epoch > reset.completed_epoch + 20, "keyed")
-        assert read_status(Catalog(home), "keyed").units[0].resets == before.resets + 1
+        assert read_status(Catalog(home), "keyed").units[0].row.reset_count == before.row.reset_count + 1
         with streams(home, "cancel", "keyed") as cancelling:
             finish(cancelling)
 
@@ -190,7 +192,7 @@ def test_a_machine_whose_executor_is_killed_and_one_that_is_cut_off_change_nothi
             finish(process)
     assert read_status(Catalog(home), "flights").units[0].generation <= generation + 1
     assert_same(result_of(home), wanted)
-    assert read_status(Catalog(home), "flights").pes[0].rows_in == 336_776
+    assert read_status(Catalog(home), "flights").pes[0].row.rows_in == 336_776
 
 
 def test_a_cluster_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

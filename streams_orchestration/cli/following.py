@@ -175,8 +175,8 @@ class Follower:
 
     def _begin_reset(self, failure: api.UnitFailure) -> None:
         """Begin the reset that a failure needs, and say so."""
-        attempt = f"attempt {failure.status.attempts + 1}"
-        attempt += "" if failure.cause.outside else f" of {failure.status.max_attempts}"
+        attempt = f"attempt {failure.status.row.attempts + 1}"
+        attempt += "" if failure.cause.outside else f" of {failure.status.row.max_attempts}"
         self._display.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}) ...")
         self._beginning.append((failure.unit, self._application.begin_reset(failure)))
         self._begun[failure.unit] = failure

@@ -201,8 +201,8 @@ def details(
     if (event_time := event_time_table(metrics)) is not None:
         lines += [event_time, Text()]
     for host in status.hosts:
-        process = host.process + ("" if host.alive or host.pid is None else " (gone)")
-        took = f"; start-up {api.describe_start_phases(host.start_up)}" if host.start_up else ""
+        process = host.process + ("" if host.alive or host.row.pid is None else " (gone)")
+        took = f"; start-up {api.describe_start_phases(host.row.start_up)}" if host.row.start_up else ""
         lines.append(Text(f"host {host.id}  {host.shown_state}, {process}{took}", "dim"))
         if (problem := host.storage_problem(now)) is not None:
             lines.append(Text(f"{problem}.", "red"))
@@ -280,7 +280,7 @@ def overview(statuses: list[api.ApplicationStatus], now: float) -> RenderableTyp
             f"{duration(now - status.deployed_at)} ago",
             str(len(status.pes)),
             str(min((unit.completed_epoch for unit in status.units), default=0)),
-            count(sum(pe.rows_in for pe in status.pes)),
+            count(sum(pe.row.rows_in for pe in status.pes)),
             ", ".join(failure.unit for failure in api.find_failures(status, now)) or "-",
         )
     return table

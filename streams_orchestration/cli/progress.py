@@ -88,16 +88,16 @@ def progress_table(
         rate = rates.get(pe.id)
         table.add_row(
             str(pe.id),
-            short_list(pe.operators),
+            short_list(pe.row.operators),
             styled_state(status.state_of(pe)),
-            str(pe.epoch) if pe.batch >= 0 and pe.state != "COMPLETED" else "-",
-            count(pe.rows_in),
-            count(pe.rows_out),
+            str(pe.row.epoch) if pe.row.batch >= 0 and pe.state != "COMPLETED" else "-",
+            count(pe.row.rows_in),
+            count(pe.row.rows_out),
             count(rate) if rate is not None and status.state_of(pe) == "RUNNING" else "-",
         )
     failed: dict[str, list[str]] = {}
     for pe in status.pes:
-        error = _first_line(pe.error)
+        error = _first_line(pe.row.error)
         if error and pe.unit not in reported and not any(error in line for line in elsewhere):
             failed.setdefault(error, []).append(str(pe.id))
     errors = [
@@ -125,7 +125,9 @@ def progress_line(status: api.ApplicationStatus, rates: Mapping[int, float]) -> 
     if len(status.pes) > LISTED_PES:
         pes = ["PEs: " + ", ".join(f"{number} {state}" for state, number in Counter(states.values()).items())]
     else:
-        pes = [f"PE {pe.id} {states[pe.id]} {count(pe.rows_in)} in, {count(pe.rows_out)} out" for pe in status.pes]
+        pes = [
+            f"PE {pe.id} {states[pe.id]} {count(pe.row.rows_in)} in, {count(pe.row.rows_out)} out" for pe in status.pes
+        ]
     works = "RUNNING" in states.values()
     speed = f"{count(sum(rates.values()))} rows/s" if rates and works else ""
     parts = [f"{status.application} {status.shown_state}", *pes, speed, epochs]
@@ -138,24 +140,24 @@ def _unit(unit: api.UnitStatus, state: str) -> Text:
         line.append(f"  epoch {unit.completed_epoch} complete")
     if _has_epochs(unit) and unit.state != "COMPLETED":
         line.append(f", {unit.open_epoch} open")
-    if unit.period is not None:
-        line.append(f", one every {unit.period:g} s")
-    if unit.attempts:
-        limit = f", of {unit.max_attempts} allowed" if unit.give_up_at is None else ""
-        line.append(f"  {plural(unit.attempts, 'reset')} since{limit}", "yellow")
+    if unit.row.period is not None:
+        line.append(f", one every {unit.row.period:g} s")
+    if unit.row.attempts:
+        limit = f", of {unit.row.max_attempts} allowed" if unit.row.give_up_at is None else ""
+        line.append(f"  {plural(unit.row.attempts, 'reset')} since{limit}", "yellow")
     return line
 
 
 def _worth_a_line(unit: api.UnitStatus, status: api.ApplicationStatus) -> bool:
-    return unit.region is not None or unit.attempts > 0 or len(status.units) == 1
+    return unit.row.region is not None or unit.row.attempts > 0 or len(status.units) == 1
 
 
 def _has_epochs(unit: api.UnitStatus) -> bool:
-    return unit.region is not None or unit.completed_epoch > 0
+    return unit.row.region is not None or unit.completed_epoch > 0
 
 
 def _age(status: api.ApplicationStatus, now: float) -> str:
-    ended = [pe.committed_at for pe in status.pes if pe.committed_at is not None]
+    ended = [pe.row.committed_at for pe in status.pes if pe.row.committed_at is not None]
     end = max(ended, default=now) if status.state in api.ENDED else now
     age = duration(end - status.deployed_at)
     return f"after {age}" if status.state in api.ENDED else f"deployed {age} ago"
@@ -168,7 +170,7 @@ def styled_state(state: str) -> Text:
 
 def _rows(pe: api.PeStatus) -> int:
     # the PE of a source reads nothing from other PEs, the PE of a sink writes nothing for them
-    return max(pe.rows_in, pe.rows_out)
+    return max(pe.row.rows_in, pe.row.rows_out)
 
 
 def _first_line(error: str | None) -> str:

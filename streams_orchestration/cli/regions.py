@@ -24,19 +24,21 @@ def region_lines(status: api.ApplicationStatus, now: float, failing: Collection[
     """
     lines: list[Text] = []
     for unit in status.units:
-        if unit.region is None and not unit.resets and unit.lost is None:
+        if unit.row.region is None and not unit.row.reset_count and unit.lost is None:
             continue
-        operators = tuple(name for pe in status.pes if pe.id in unit.pes for name in pe.operators)
-        head = Text.assemble((unit.name, "bold"), f"  {status.state_of_unit(unit)} for {duration(now - unit.since)}")
+        operators = tuple(name for pe in status.pes if pe.id in unit.pes for name in pe.row.operators)
+        head = Text.assemble(
+            (unit.name, "bold"), f"  {status.state_of_unit(unit)} for {duration(now - unit.row.since)}"
+        )
         head.append(
             f"; {'PE' if len(unit.pes) == 1 else 'PEs'} {', '.join(map(str, unit.pes))}: {short_list(operators)}"
         )
         lines.append(head)
-        if unit.region is not None:
+        if unit.row.region is not None:
             lines.append(Text(f"  {_cuts(unit, now)}", "dim"))
         runs, fails = status.state in ("RUNNING", "WAITING"), unit.name in failing
         recent = api.find_recent_resets(unit, now) if runs else None
-        if unit.resets or unit.cause:  # the cause is shown once
+        if unit.row.reset_count or unit.row.cause:  # the cause is shown once
             lines.append(Text(f"  {_resets(unit, now, say_why=not fails and recent is None)}", "dim"))
         if recent is not None:
             lines.append(
@@ -49,13 +51,15 @@ def region_lines(status: api.ApplicationStatus, now: float, failing: Collection[
 
 
 def _cuts(unit: api.UnitStatus, now: float) -> str:
-    period = f"every {unit.period:g} s" if unit.period is not None else "when its start operator requests it"
-    parts = [f"epochs end {period}, drainTimeout {unit.drain_timeout:g} s, resetTimeout {unit.reset_timeout:g} s"]
-    if unit.completed_at is not None:
-        parts.append(f"last cut {unit.completed_epoch}, {duration(now - unit.completed_at)} old")
+    period = f"every {unit.row.period:g} s" if unit.row.period is not None else "when its start operator requests it"
+    parts = [
+        f"epochs end {period}, drainTimeout {unit.row.drain_timeout:g} s, resetTimeout {unit.row.reset_timeout:g} s"
+    ]
+    if unit.row.completed_at is not None:
+        parts.append(f"last cut {unit.completed_epoch}, {duration(now - unit.row.completed_at)} old")
     else:
         parts.append("no cut yet")
-    times = unit.drain_times
+    times = unit.row.drains
     if times.average is not None:
         parts.append(f"drain {_last_and_average(times.seconds[-1], times.average, len(times.seconds))}")
     return "; ".join(parts)
@@ -66,16 +70,16 @@ def _last_and_average(last: float, average: float, number: int) -> str:
 
 
 def _resets(unit: api.UnitStatus, now: float, *, say_why: bool) -> str:
-    limit = f" of {unit.max_attempts}" if unit.give_up_at is None else ""
-    parts = [f"{plural(unit.resets, 'reset')}, {unit.attempts}{limit} since the last epoch"]
-    times = unit.reset_times
+    limit = f" of {unit.row.max_attempts}" if unit.row.give_up_at is None else ""
+    parts = [f"{plural(unit.row.reset_count, 'reset')}, {unit.row.attempts}{limit} since the last epoch"]
+    times = unit.row.resets
     if times.at is not None and times.average is not None:
         parts.append(f"the last {duration(now - times.at)} ago, to epoch {times.sequence}")
         parts.append(f"took {_last_and_average(times.seconds[-1], times.average, len(times.seconds))}")
     if unit.phases:
         parts.append(", ".join(f"{name} {seconds:.1f} s" for name, seconds in unit.phases.items()))
     last = unit.events[-1] if unit.events else None
-    cause = unit.cause or api.find_last_cause(unit)
+    cause = api.find_last_cause(unit)
     if cause is not None and last is not None and say_why:
         parts.append(f"cause: {shortened(cause, LONGEST_CAUSE)}")
     return "; ".join(parts)

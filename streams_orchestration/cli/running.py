@@ -136,7 +136,7 @@ def _point(status: api.ApplicationStatus) -> str:
     epoch = min((unit.completed_epoch for unit in status.units), default=0)
     if epoch:
         return f"epoch {epoch}, the last complete one"
-    return "its last commits, in the first epoch" if any(pe.batch >= 0 for pe in status.pes) else "the start"
+    return "its last commits, in the first epoch" if any(pe.row.batch >= 0 for pe in status.pes) else "the start"
 
 
 def _facts(catalog: api.Catalog, status: api.ApplicationStatus) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def _running(
     if kind == "pe":
         measured = next((asdict(each) for each in metrics.pes if each.pe == int(name)), None)
         of = next((each for each in status.pes if each.id == int(name)), None)
-        state = None if of is None else asdict(of) | {"state": status.state_of(of)}
+        state = None if of is None else api.pe_document(status, of)
         return {"metrics": measured, "state": state, "log": _log(status, int(name))}
     return {}
 

@@ -11,15 +11,15 @@ from streams_orchestration.runtime import api
 
 Document = dict[str, Any]
 _OF_PE = (
-    *("id", "unit", "host", "generation", "batch", "epoch", "rows_in", "rows_out", "committed_at", "error"),
+    *("id", "unit", "host", "state", "generation", "batch", "epoch", "rows_in", "rows_out", "committed_at", "error"),
     "failed_times",
 )
-"""Attributes of a PE that a snapshot shows as they are."""
+"""Keys of a PE's document that a snapshot shows, too."""
 _OF_UNIT = (
-    *("name", "region", "since", "generation", "completed_epoch", "open_epoch", "completed_at", "period"),
-    *("attempts", "max_attempts", "resets", "cause", "lost", "phases"),
+    *("name", "region", "state", "since", "generation", "completed_epoch", "open_epoch", "completed_at", "period"),
+    *("attempts", "max_attempts", "resets", "cause", "phases", "pes"),
 )
-"""Attributes of a unit that a snapshot shows as they are."""
+"""Keys of a unit's document that a snapshot shows, too."""
 
 
 def snapshot(
@@ -45,30 +45,29 @@ def snapshot(
         "deployed_at": status.deployed_at,
         "measured": metrics.measured,
         "hosts": [
-            _chosen(host, "id", "process", "alive", "error") | {"state": host.shown_state} for host in status.hosts
+            _part(api.host_document(host), "id", "alive", "error", "state") | {"process": host.process}
+            for host in status.hosts
         ],
         "pes": list(_pes(status, metrics, now)),
         "units": [
-            _unit(unit, cuts.get(unit.name, ()), now)
-            | {"state": status.state_of_unit(unit), "broken": _broken(status, unit, failed)}
+            _unit(status, unit, cuts.get(unit.name, ()), now) | {"broken": _broken(status, unit, failed)}
             for unit in status.units
         ],
         "failures": [
-            _chosen(each, "unit", "remedy", "hopeless", "due_at") | {"reason": each.cause.reason} for each in failed
+            api.chosen(each, "unit", "remedy", "hopeless", "due_at") | {"reason": each.cause.reason} for each in failed
         ],
         "operators": {operator.name: _operator(operator) for operator in metrics.operators},
         "streams": [_stream(stream) for stream in metrics.streams],
         "sinks": [
-            _chosen(sink, "operator", "rows", "waiting", "error") | {"place": str(sink.path or sink.place)}
+            api.chosen(sink, "operator", "rows", "waiting", "error") | {"place": str(sink.path or sink.place)}
             for sink in status.sinks
         ],
         "connections": [asdict(each) for link in (*status.imports, *status.exports) for each in link.connections],
     }
 
 
-def _chosen(value: object, *names: str) -> Document:
-    """Return attributes of a value by their names."""
-    return {name: getattr(value, name) for name in names}
+def _part(document: Document, *keys: str) -> Document:
+    return {key: document[key] for key in keys}
 
 
 def _pes(status: api.ApplicationStatus, metrics: api.ApplicationMetrics, now: float) -> Iterator[Document]:
@@ -78,8 +77,7 @@ def _pes(status: api.ApplicationStatus, metrics: api.ApplicationMetrics, now: fl
     rates = {pe.pe: pe.rows_per_second for pe in metrics.pes}
     problems = _problems(status, now)
     for pe in status.pes:
-        yield _chosen(pe, *_OF_PE) | {
-            "state": status.state_of(pe),
+        yield _part(api.pe_document(status, pe), *_OF_PE) | {
             "trouble": problems.get(pe.id),
             "rate": _rounded(rates.get(pe.id)),
             "cores": _rounded(busy.get(pe.id)),
@@ -96,9 +94,9 @@ def _problems(status: api.ApplicationStatus, now: float) -> dict[int, str]:
     ended = {pe for unit in status.units if unit.state in api.ENDED for pe in unit.pes}
     dead = {host.id: reason for host in status.hosts if (reason := api.explain_host_failure(host, now))}
     return {
-        pe.id: dead[pe.host] if pe.host in dead else api.explain_pe_failure(pe.id, pe.error)
+        pe.id: dead[pe.host] if pe.host in dead else api.explain_pe_failure(pe.id, pe.row.error)
         for pe in status.pes
-        if pe.id not in ended and (pe.host in dead or pe.state == "FAILED" or pe.error is not None)
+        if pe.id not in ended and (pe.host in dead or pe.state == "FAILED" or pe.row.error is not None)
     }
 
 
@@ -113,10 +111,10 @@ def _broken(status: api.ApplicationStatus, unit: api.UnitStatus, failed: Sequenc
     gone = {number for number, _ in failure.gone}
     if gone:
         since = min(host.heard_at for host in status.hosts if host.id in gone)
-    elif unit.waits:
-        since = unit.since
+    elif unit.row.waits:
+        since = unit.row.since
     else:
-        since = max(unit.since, *(pe.committed_at or 0.0 for pe in status.pes if pe.id in unit.pes))
+        since = max(unit.row.since, *(pe.row.committed_at or 0.0 for pe in status.pes if pe.id in unit.pes))
     return {"since": since, "cause": failure.cause.reason}
 
 
@@ -157,14 +155,14 @@ def _stream(stream: api.StreamMetrics) -> Document:
     }
 
 
-def _unit(unit: api.UnitStatus, cuts: Sequence[api.Cut], now: float) -> Document:
+def _unit(status: api.ApplicationStatus, unit: api.UnitStatus, cuts: Sequence[api.Cut], now: float) -> Document:
     recent = api.find_recent_resets(unit, now)
-    return _chosen(unit, *_OF_UNIT) | {
-        "pes": list(unit.pes),
+    return _part(api.unit_document(status, unit), *_OF_UNIT) | {
+        "lost": unit.lost,
         "unstable": None if recent is None else str(recent),
         "cuts": [[cut.epoch, cut.completed_at, cut.seconds] for cut in cuts],
         "recoveries": [
-            _chosen(each, "began", "ended", "cause", "epoch", "given_up", "phases")
+            api.chosen(each, "began", "ended", "cause", "epoch", "given_up", "phases")
             for each in api.find_recoveries(unit.events)
         ],
     }

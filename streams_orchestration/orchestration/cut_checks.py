@@ -73,12 +73,12 @@ def evaluate_checks(
         if age > limit:
             late.append(
                 f"{unit.name} is {status.state_of_unit(unit)} and has completed no epoch for {age:.0f} s; "
-                f"its period is {unit.period:g} s{_with_cause(unit)}"
+                f"its period is {unit.row.period:g} s{_with_cause(unit)}"
             )
     broken = tuple(
         f"{unit.name} is {status.state_of_unit(unit)}{_with_cause(unit)}"
         for unit in status.units
-        if status.state not in api.ENDED and (unit.broken or status.state_of_unit(unit) == api.LOST)
+        if status.state not in api.ENDED and (unit.row.broken or status.state_of_unit(unit) == api.LOST)
     )
     note = f"{status.application} is {status.state}" if status.state in api.ENDED else ""
     lost = tuple(
@@ -152,10 +152,10 @@ def _expected(status: api.ApplicationStatus) -> Iterator[tuple[api.UnitStatus, f
     if status.state not in ("RUNNING", "WAITING"):
         return
     for unit in status.units:
-        if unit.region is not None and unit.period is not None and unit.state != "COMPLETED":
-            begun = max(unit.completed_at or 0.0, status.deployed_at)
-            yield unit, begun, max(LATE_PERIODS * unit.period, LATE_SECONDS)
+        if unit.row.region is not None and unit.row.period is not None and unit.state != "COMPLETED":
+            begun = max(unit.row.completed_at or 0.0, status.deployed_at)
+            yield unit, begun, max(LATE_PERIODS * unit.row.period, LATE_SECONDS)
 
 
 def _with_cause(unit: api.UnitStatus) -> str:
-    return f": {unit.cause}" if unit.cause else ""
+    return f": {unit.row.cause}" if unit.row.cause else ""

@@ -58,7 +58,7 @@ def plan_event(
             "streams/deployed_at": dg.MetadataValue.timestamp(datetime.fromtimestamp(status.deployed_at, UTC)),
             "streams/hosts": dg.MetadataValue.int(len(status.hosts)),
             "streams/pes": dg.MetadataValue.int(len(status.pes)),
-            "streams/regions": dg.MetadataValue.int(sum(unit.region is not None for unit in status.units)),
+            "streams/regions": dg.MetadataValue.int(sum(unit.row.region is not None for unit in status.units)),
             "streams/logs": dg.MetadataValue.path(status.log_places),
         },
         tags={VERSION_TAG: f"{status.fingerprint}@{metrics.life[:LIFE_DIGITS]}"},

@@ -75,7 +75,7 @@ def deployment_event(
         "streams/state": dg.MetadataValue.text(status.shown_state),
         "streams/fingerprint": dg.MetadataValue.text(status.fingerprint),
         "streams/deployed_at": dg.MetadataValue.timestamp(datetime.fromtimestamp(status.deployed_at, UTC)),
-        "streams/rows_in": dg.MetadataValue.int(sum(pe.rows_in for pe in status.pes)),
+        "streams/rows_in": dg.MetadataValue.int(sum(pe.row.rows_in for pe in status.pes)),
         "streams/logs": dg.MetadataValue.path(status.log_places),
     }
     metadata |= unit_metadata(status, now)
@@ -197,23 +197,23 @@ def pe_event(
         "streams/state": dg.MetadataValue.text(state),
         "streams/unit": dg.MetadataValue.text(pe.unit),
         "streams/generation": dg.MetadataValue.int(pe.generation),
-        "streams/batch": dg.MetadataValue.int(pe.batch),
-        "streams/open_epoch": dg.MetadataValue.int(pe.epoch),
-        "streams/rows_in": dg.MetadataValue.int(pe.rows_in),
-        "streams/rows_out": dg.MetadataValue.int(pe.rows_out),
+        "streams/batch": dg.MetadataValue.int(pe.row.batch),
+        "streams/open_epoch": dg.MetadataValue.int(pe.row.epoch),
+        "streams/rows_in": dg.MetadataValue.int(pe.row.rows_in),
+        "streams/rows_out": dg.MetadataValue.int(pe.row.rows_out),
         "streams/cpu_seconds": dg.MetadataValue.float(cpu / 1e9),
         "streams/log": dg.MetadataValue.path(pe.log_place),
     }
-    if pe.error:
-        metadata["streams/error"] = dg.MetadataValue.text(pe.error)
+    if pe.row.error:
+        metadata["streams/error"] = dg.MetadataValue.text(pe.row.error)
     if unit is not None:
-        metadata |= {EPOCH: dg.MetadataValue.int(unit.shown), **recovery_metadata(unit, metrics.at)}
+        metadata |= {EPOCH: dg.MetadataValue.int(unit.row.shown), **recovery_metadata(unit, metrics.at)}
     unstable = unit is not None and api.find_recent_resets(unit, metrics.at) is not None
     return dg.AssetMaterialization(
         keys.of(status.application, f"pes/pe_{pe.id}"),
         description=f"PE {pe.id} is {state}{', and is reset again and again' if unstable else ''}",
         metadata=metadata,
-        tags={} if unit is None else _tags(unit.shown, metrics),
+        tags={} if unit is None else _tags(unit.row.shown, metrics),
     )
 
 
@@ -226,7 +226,7 @@ def _stream_events(
     have one.
     """
     exported = {export.stream for export in status.exports}
-    shown = {pe: unit.shown for unit in status.units for pe in unit.pes}
+    shown = {pe: unit.row.shown for unit in status.units for pe in unit.pes}
     producers = {stream: name for each in metrics.event_time for stream, name in each.producers.items()}
     watermarks = metrics.watermarks
     streams: dict[str, list[api.StreamMetrics]] = {}

@@ -48,7 +48,7 @@ class _Lane:
         return self.cuts[0].completed_at - self.cuts[0].seconds if self.cuts and self.cuts[0].epoch > 1 else None
 
     @property
-    def losses(self) -> tuple[api.UnitEvent, ...]:
+    def losses(self) -> tuple[api.UnitEventRow, ...]:
         return tuple(event for event in self.unit.events if event.kind == "cut lost")
 
 
@@ -64,11 +64,11 @@ def draw_timeline(status: api.ApplicationStatus, cuts: Mapping[str, Sequence[api
         now: the right end of the time axis, in unix seconds; if the application has ended, its last commit is.
     """
     if status.state not in ("RUNNING", "WAITING"):
-        now = max((pe.committed_at for pe in status.pes if pe.committed_at is not None), default=now)
+        now = max((pe.row.committed_at for pe in status.pes if pe.row.committed_at is not None), default=now)
     lanes = [
         _Lane(unit, tuple(cuts.get(unit.name, ())), api.find_recoveries(unit.events))
         for unit in status.units
-        if unit.region is not None or unit.resets
+        if unit.row.region is not None or unit.row.reset_count
     ]
     begin, end = _span(status, lanes, now)
     top = 44.0
@@ -167,7 +167,7 @@ def _lane(lane: _Lane, top: float, begin: float, end: float) -> Iterator[str]:
 
 
 def _facts(unit: api.UnitStatus) -> str:
-    return f"epoch {unit.completed_epoch}, {plural(unit.resets, 'reset')}"
+    return f"epoch {unit.completed_epoch}, {plural(unit.row.reset_count, 'reset')}"
 
 
 def _axis(y: float, begin: float, end: float) -> Iterator[str]:

@@ -40,7 +40,7 @@ def unit_metadata(status: api.ApplicationStatus, now: float) -> dict[str, dg.Met
             [_standing(status, unit, now) for unit in status.units[:LISTED_UNITS]], {"epoch": "int"}
         ),
     }
-    reset = [unit for unit in status.units if unit.resets or unit.cause or unit.lost][:LISTED_UNITS]
+    reset = [unit for unit in status.units if unit.row.reset_count or unit.row.cause or unit.lost][:LISTED_UNITS]
     if reset:
         metadata["streams/resets"] = _table([_resets(unit, now) for unit in reset], {"resets": "int"})
     unstable = [
@@ -56,7 +56,7 @@ def unit_metadata(status: api.ApplicationStatus, now: float) -> dict[str, dg.Met
     if past:
         rows = [{"unit": unit.name, **_recovery(each, now)} for each, unit in reversed(past[-LISTED_RECOVERIES:])]
         metadata["streams/recoveries"] = _table(rows, RECOVERY_COLUMNS)
-    for unit in [each for each in status.units if each.region is not None][:PLOTTED_REGIONS]:
+    for unit in [each for each in status.units if each.row.region is not None][:PLOTTED_REGIONS]:
         metadata |= _numbers(unit)
     return metadata
 
@@ -68,11 +68,11 @@ def recovery_metadata(unit: api.UnitStatus, now: float) -> dict[str, dg.Metadata
         unit: the unit of recovery.
         now: the current time, in unix seconds.
     """
-    if not (unit.resets or unit.cause or unit.lost):
+    if not (unit.row.reset_count or unit.row.cause or unit.lost):
         return {}
-    cause = unit.lost or unit.cause or api.find_last_cause(unit) or ""
+    cause = unit.lost or api.find_last_cause(unit) or ""
     metadata: dict[str, dg.MetadataValue] = {
-        "streams/resets": dg.MetadataValue.int(unit.resets),
+        "streams/resets": dg.MetadataValue.int(unit.row.reset_count),
         "streams/last_cause": dg.MetadataValue.text(cause),
     }
     if (recent := api.find_recent_resets(unit, now)) is not None:
@@ -85,28 +85,28 @@ def recovery_metadata(unit: api.UnitStatus, now: float) -> dict[str, dg.Metadata
 
 
 def _standing(status: api.ApplicationStatus, unit: api.UnitStatus, now: float) -> dict[str, str | int | float | None]:
-    operators = [name for pe in status.pes if pe.id in unit.pes for name in pe.operators]
-    age = None if unit.completed_at is None else f"{max(now - unit.completed_at, 0.0):.1f} s old"
+    operators = [name for pe in status.pes if pe.id in unit.pes for name in pe.row.operators]
+    age = None if unit.row.completed_at is None else f"{max(now - unit.row.completed_at, 0.0):.1f} s old"
     return {
         "unit": unit.name,
-        "state": _both(status.state_of_unit(unit), " since ", _time(unit.since or None, now)),
+        "state": _both(status.state_of_unit(unit), " since ", _time(unit.row.since or None, now)),
         "epoch": unit.completed_epoch,
-        "last cut (UTC)": _both(_time(unit.completed_at, now), ", ", age),
-        "drain (s)": _lasted(unit.drain_times),
+        "last cut (UTC)": _both(_time(unit.row.completed_at, now), ", ", age),
+        "drain (s)": _lasted(unit.row.drains),
         "PEs": ", ".join(map(str, unit.pes)),
         "operators": first_names(operators, NAMED_OPERATORS),
     }
 
 
 def _resets(unit: api.UnitStatus, now: float) -> dict[str, str | int | float | None]:
-    times = unit.reset_times
+    times = unit.row.resets
     return {
         "unit": unit.name,
-        "resets": unit.resets,
-        "attempts": f"{unit.attempts} of {unit.max_attempts}",
+        "resets": unit.row.reset_count,
+        "attempts": f"{unit.row.attempts} of {unit.row.max_attempts}",
         "last (UTC)": _both(_time(times.at, now), ", to epoch ", times.sequence),
         "took (s)": _lasted(times),
-        "cause": shortened(unit.lost or unit.cause or api.find_last_cause(unit) or "", LONGEST_CAUSE),
+        "cause": shortened(unit.lost or api.find_last_cause(unit) or "", LONGEST_CAUSE),
     }
 
 
@@ -129,9 +129,9 @@ def _numbers(unit: api.UnitStatus) -> dict[str, dg.MetadataValue]:
     """
     metadata: dict[str, dg.MetadataValue] = {
         f"streams/{unit.name}/epoch": dg.MetadataValue.int(unit.completed_epoch),
-        f"streams/{unit.name}/resets": dg.MetadataValue.int(unit.resets),
+        f"streams/{unit.name}/resets": dg.MetadataValue.int(unit.row.reset_count),
     }
-    for name, times in (("drain_seconds", unit.drain_times), ("reset_seconds", unit.reset_times)):
+    for name, times in (("drain_seconds", unit.row.drains), ("reset_seconds", unit.row.resets)):
         if times.seconds:
             metadata[f"streams/{unit.name}/{name}"] = dg.MetadataValue.float(round(times.seconds[-1], 3))
     return metadata

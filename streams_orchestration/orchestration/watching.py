@@ -158,7 +158,7 @@ def _pe_name(pe: api.PeStatus) -> str:
 
 
 def _pe_facts(status: api.ApplicationStatus, pe: api.PeStatus) -> str:
-    return f"{status.state_of(pe)} {pe.generation} {pe.rows_in} {pe.rows_out}"
+    return f"{status.state_of(pe)} {pe.generation} {pe.row.rows_in} {pe.row.rows_out}"
 
 
 def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...]) -> str:
@@ -174,7 +174,7 @@ def _remark(status: api.ApplicationStatus, exhausted: tuple[api.UnitFailure, ...
     waiting = [
         f"{unit.name} is {states[unit.name]}"
         for unit in status.units
-        if unit.waits or states[unit.name] in ("RESETTING", api.LOST)
+        if unit.row.waits or states[unit.name] in ("RESETTING", api.LOST)
     ]
     return f"{status.application} is on the way back to its last cut: {', '.join(waiting)}" if waiting else ""
 

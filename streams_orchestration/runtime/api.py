@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.catalog.address import read_catalog_url
     from streams_orchestration.runtime.catalog.catalog import Catalog
     from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS, SETTLE_SECONDS
+    from streams_orchestration.runtime.catalog.rows import UnitEventRow
     from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
     from streams_orchestration.runtime.catalog.states import ENDED
     from streams_orchestration.runtime.catalog.unit_columns import ResetDurations
@@ -93,7 +94,13 @@ if TYPE_CHECKING:
         read_deployed_options,
         require_continuable,
     )
-    from streams_orchestration.runtime.observing.documents import build_status_document
+    from streams_orchestration.runtime.observing.documents import (
+        build_status_document,
+        chosen,
+        host_document,
+        pe_document,
+        unit_document,
+    )
     from streams_orchestration.runtime.observing.event_time import OperatorEventTime, find_upstream_operators
     from streams_orchestration.runtime.observing.exposition.endpoint import build_metrics_app, build_metrics_handler
     from streams_orchestration.runtime.observing.exposition.opentelemetry import SnapshotSender, read_interval_seconds
@@ -173,7 +180,6 @@ if TYPE_CHECKING:
         STABLE_SECONDS,
         UNSTABLE_RESETS,
         Cut,
-        UnitEvent,
         UnitStatus,
         find_last_cause,
         find_recent_resets,

@@ -315,9 +315,9 @@ class _Course:
         if status is None:
             return "nothing was ever deployed"
         units = ", ".join(
-            f"{u.name} {u.state} g{u.generation} e{u.completed_epoch} a{u.attempts}" for u in status.units
+            f"{u.name} {u.state} g{u.generation} e{u.completed_epoch} a{u.row.attempts}" for u in status.units
         )
-        pes = ", ".join(f"PE {p.id} {p.state} b{p.batch} e{p.epoch} {p.error or ''}" for p in status.pes)
+        pes = ", ".join(f"PE {p.id} {p.state} b{p.row.batch} e{p.row.epoch} {p.row.error or ''}" for p in status.pes)
         hosts = ", ".join(f"host {h.id} {h.state} alive={h.alive} {h.error or ''}" for h in status.hosts)
         return f"{units}; {pes}; {hosts}"
 

@@ -101,12 +101,12 @@ class Scene:
     def host(self) -> tuple[psutil.Process, tuple[str, ...]]:
         """Return a host that lives, and the units that have a PE there; raises LookupError when there is none."""
         status = read_status(Catalog(self.home), self.application)
-        alive = [host for host in status.hosts if host.alive and host.pid is not None]
+        alive = [host for host in status.hosts if host.alive and host.row.pid is not None]
         if not alive:
             raise LookupError
         host = self.choose.choice(alive)
         units = {unit.name for unit in status.units for pe in status.pes if pe.id in unit.pes and pe.host == host.id}
-        return psutil.Process(host.pid), tuple(sorted(units))
+        return psutil.Process(host.row.pid), tuple(sorted(units))
 
     def unit(self) -> str:
         """Return one that is not complete."""

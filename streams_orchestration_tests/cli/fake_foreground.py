@@ -15,6 +15,7 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration_tests.cli.made_up import status
+from streams_orchestration_tests.runtime.readings import changed
 
 
 class FakeStart(Start):
@@ -57,5 +58,5 @@ class FakeForeground(Foreground):
 
     def advance_and_read(self) -> ApplicationStatus:
         self.polls -= 1
-        alive = tuple(replace(each, heartbeat_at=api.now()) for each in self.now.hosts)
+        alive = tuple(changed(each, heartbeat_at=api.now()) for each in self.now.hosts)
         return replace(self.now, hosts=alive, state="COMPLETED" if self.polls <= 0 else self.now.state)

@@ -20,60 +20,26 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
+from streams_orchestration_tests.runtime.readings import host_status, pe_status, unit_status
 
 NOW = 1_700_000_000.0
 LOGS = Path("/logs")
 
 
 def host(**facts: Any) -> HostStatus:
-    usual: dict[str, Any] = {
-        "id": 0,
-        "pid": 4711,
-        "alive": True,
-        "state": "RUNNING",
-        "launched_at": NOW - 60,
-        "heartbeat_at": NOW - 1,
-        "error": None,
-        "log": LOGS / "host-0.log",
-    }
-    return HostStatus(**usual | facts)
+    usual: dict[str, Any] = {"launched_at": NOW - 60, "heartbeat_at": NOW - 1, "log": LOGS / "host-0.log"}
+    return host_status(**usual | facts)
 
 
 def pe(number: int, **facts: Any) -> PeStatus:
-    usual: dict[str, Any] = {
-        "id": number,
-        "operators": (f"Op{number}",),
-        "host": 0,
-        "unit": "region-0",
-        "state": "RUNNING",
-        "generation": 1,
-        "batch": 3,
-        "epoch": 5,
-        "rows_in": 0,
-        "rows_out": 0,
-        "busy_seconds": 1.0,
-        "committed_at": NOW - 2,
-        "error": None,
-        "log": LOGS / f"pe-{number}.log",
-    }
-    return PeStatus(**usual | facts)
+    usual: dict[str, Any] = {"operators": [f"Op{number}"], "batch": 3, "epoch": 5, "busy_seconds": 1.0}
+    usual |= {"committed_at": NOW - 2, "log": LOGS / f"pe-{number}.log"}
+    return pe_status(number, **usual | facts)
 
 
 def unit(**facts: Any) -> UnitStatus:
-    usual: dict[str, Any] = {
-        "name": "region-0",
-        "region": 0,
-        "state": "PROCESSING",
-        "generation": 1,
-        "completed_epoch": 4,
-        "open_epoch": 5,
-        "attempts": 0,
-        "max_attempts": 5,
-        "pes": (0, 1),
-        "completed_at": NOW - 3,
-        "period": 10.0,
-    }
-    return UnitStatus(**usual | facts)
+    usual: dict[str, Any] = {"completed_epoch": 4, "open_epoch": 5, "pes": (0, 1), "completed_at": NOW - 3}
+    return unit_status(**usual | {"period": 10.0} | facts)
 
 
 def sink(**facts: Any) -> SinkStatus:

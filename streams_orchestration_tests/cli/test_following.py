@@ -24,6 +24,7 @@ from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.reset_decisions import RETRIES, SENSOR_GRACE_SECONDS
 from streams_orchestration_tests.cli.fake_foreground import FakeForeground
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
+from streams_orchestration_tests.runtime.readings import changed
 
 DONE = status(state="COMPLETED", pes=(pe(0, state="COMPLETED"),))
 FAILED = status(pes=(pe(0, state="FAILED", error="boom"), pe(1)))
@@ -72,7 +73,7 @@ class World(FakeForeground):
 
     def advance_and_read(self) -> ApplicationStatus:
         scripted = self.script.pop(0) if len(self.script) > 1 else self.script[0]
-        return replace(scripted, hosts=tuple(replace(h, heartbeat_at=self.clock) for h in scripted.hosts))
+        return replace(scripted, hosts=tuple(changed(h, heartbeat_at=self.clock) for h in scripted.hosts))
 
     def begin_reset(self, failure: UnitFailure) -> Begun:
         self.resets.append((failure.unit, failure.generation, self.clock - NOW))
@@ -191,7 +192,7 @@ def two(*failed: int, **first: object) -> ApplicationStatus:
     pes = tuple(
         pe(number, unit=f"region-{number}", state="FAILED" if number in failed else "RUNNING") for number in (0, 1)
     )
-    return status(pes=pes, units=(replace(TWO[0], **first), TWO[1]))
+    return status(pes=pes, units=(changed(TWO[0], **first), TWO[1]))
 
 
 def test_two_regions_that_fail_together_are_reset_together():
@@ -205,7 +206,7 @@ def test_two_regions_that_fail_together_are_reset_together():
 
 
 def test_while_one_reset_hangs_another_region_is_reset():
-    hangs = two(state="UNHEALTHY", asked=True)
+    hangs = two(state="UNHEALTHY", asked=1)
     world = World([two(0), two(0), hangs, replace(two(1), units=hangs.units)], stop_after=10.0)
     world.takes = float("inf")
     world.follow()
@@ -225,7 +226,7 @@ def test_resets_are_recorded_one_after_the_other():
     world = World([two(0, 1), two(0, 1), two(0, 1)], stop_after=SENSOR_GRACE_SECONDS + 0.2)
     world.follow()
     world.takes, world.stop_at = 2.0, world.clock + 4.0
-    both = replace(two(generation=2), units=tuple(replace(each, generation=2) for each in two().units))
+    both = replace(two(generation=2), units=tuple(changed(each, generation=2) for each in two().units))
     world.script = [both]
     for expected in (["region-0"], ["region-0", "region-1"]):
         world.stop_at = world.clock + POLL_SECONDS * 4
@@ -235,7 +236,7 @@ def test_resets_are_recorded_one_after_the_other():
 
 def test_outstanding_resets_are_recorded_when_the_application_is_complete():
     complete = replace(two(generation=2), state="COMPLETED")
-    complete = replace(complete, units=tuple(replace(each, state="COMPLETED", generation=2) for each in complete.units))
+    complete = replace(complete, units=tuple(changed(each, state="COMPLETED", generation=2) for each in complete.units))
     world = World([two(0, 1), two(0, 1), complete])
     world.follow()
     assert [name for name, _ in world.recorded] == ["region-0", "region-1"]
@@ -243,7 +244,7 @@ def test_outstanding_resets_are_recorded_when_the_application_is_complete():
 
 def test_a_record_that_hangs_is_not_waited_for_and_named(monkeypatch: pytest.MonkeyPatch):
     complete = replace(two(generation=2), state="COMPLETED")
-    complete = replace(complete, units=tuple(replace(each, state="COMPLETED", generation=2) for each in complete.units))
+    complete = replace(complete, units=tuple(changed(each, state="COMPLETED", generation=2) for each in complete.units))
     world = World([two(0, 1), two(0, 1), complete])
     world.records = float("inf")
     monkeypatch.setattr(following, "FINISH_SECONDS", 0.0)

@@ -24,6 +24,7 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration_tests.cli.made_up import NOW, host, metrics, pe, status
 from streams_orchestration_tests.orchestration.statuses import actions_after
+from streams_orchestration_tests.runtime.readings import changed
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -54,7 +55,7 @@ def of_dagster(shown: ApplicationStatus) -> States:
 
 
 def of_checks(shown: ApplicationStatus) -> States:
-    late = replace(shown, units=tuple(replace(each, completed_at=0.0) for each in shown.units), deployed_at=0.0)
+    late = replace(shown, units=tuple(changed(each, completed_at=0.0) for each in shown.units), deployed_at=0.0)
     problem = evaluate_checks(late, NOW)[0].problems[0]
     (region,) = (each for each in ("LOST", "PROCESSING") if f"region-0 is {each} " in problem)
     return shown.shown_state, *(shown.state_of(each) for each in shown.pes), region

@@ -17,8 +17,8 @@ from streams_orchestration.runtime.observing.last_redeploy import LastRedeploy
 from streams_orchestration.runtime.observing.reading import read_status_if_deployed
 from streams_orchestration.runtime.programs.spread import LevelSpread, Share
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.unit_status import UnitEvent
 from streams_orchestration_tests.cli.made_up import NOW, host, metrics, pe, sink, status, unit
+from streams_orchestration_tests.runtime.readings import unit_event
 
 FAILURE_KEYS = {
     *("application", "unit", "generation", "attempts", "max_attempts", "reason", "log", "machine", "here"),
@@ -66,7 +66,8 @@ def test_details_show_how_channels_are_spread_over_tasks():
         LevelSpread(1, Share(2, 2, 2)),
         LevelSpread(3, Share(7, 2, 3), {"Out": Share(2, 1, 1), "In": Share(3, 1, 2)}),
     )
-    lines = rendered(details(status(pes=(pe(7, levels=levels),)), NOW, metrics()), colour=False, width=200).splitlines()
+    spread = pe(7, levels=[asdict(level) for level in levels])
+    lines = rendered(details(status(pes=(spread,)), NOW, metrics()), colour=False, width=200).splitlines()
     first = next(number for number, line in enumerate(lines) if line.split()[:3] == ["PE", "level", "tasks"])
     assert [" ".join(line.split()) for line in lines[first + 1 : first + 3]] == [
         "7 0 1 2 -",
@@ -170,9 +171,9 @@ def test_a_cause_of_several_units_is_said_once_with_their_number():
 
 
 def test_the_cause_of_an_unstable_unit_is_said_once():
-    began = tuple(UnitEvent(NOW - seconds, "reset began", 1, 3, 0, cause="boom") for seconds in (180, 60, 30))
+    began = tuple(unit_event(NOW - seconds, "reset began", 1, 3, 0, cause="boom") for seconds in (180, 60, 30))
     for pes in (FAILED.pes, status().pes):
-        units = (unit(resets=3, attempts=1, cause="boom", events=began),)
+        units = (unit(reset_count=3, attempts=1, cause="boom", events=began),)
         text = rendered(details(status(pes=pes, units=units), NOW, metrics()), colour=False, width=1000)
         assert text.count("boom") == 1
         assert "not stable: reset 3 times in 3 min" in text
@@ -185,7 +186,7 @@ def test_an_error_of_several_pes_is_said_once():
 
 
 def test_a_lost_cut_is_said_once_with_its_remedy():
-    lost = UnitEvent(NOW, "cut lost", 1, 4, 0, cause="region-0 cannot go back to epoch 4: the state s1 is gone")
+    lost = unit_event(NOW, "cut lost", 1, 4, 0, cause="region-0 cannot go back to epoch 4: the state s1 is gone")
     for pes in (FAILED.pes, status().pes):
         shown = details(status(pes=pes, units=(unit(events=(lost,)),)), NOW, metrics())
         text = rendered(shown, colour=False, width=1000)

@@ -35,7 +35,7 @@ from streams_orchestration_tests.cli.made_up import NOW, metrics, operator_metri
 
 SOON = functools.partial(wait_for_idle, max_sleep=0.1)
 """The wait behind each key. Where other threads of the worker work it would last a second; the screen is awaited."""
-UNITS = (unit(pes=(0,)), unit(name="pe-1", region=None, pes=(1,), resets=2))
+UNITS = (unit(pes=(0,)), unit(name="pe-1", region=None, pes=(1,), reset_count=2))
 PES = (pe(0, operators=("In", "Slow")), pe(1, unit="pe-1", operators=("Out",)))
 OPERATORS = (
     operator_metrics("In", cores=0.1, custom=(CustomMetric("lag", "gauge", 70, ""),), tuples_per_second=5.0),

@@ -64,7 +64,7 @@ class Field:
     @property
     def resets(self) -> dict[str, int]:
         """Unit -> how often it was reset."""
-        return {unit.name: unit.resets for unit in read_status(Catalog(self.home), self.shape.name).units}
+        return {unit.name: unit.row.reset_count for unit in read_status(Catalog(self.home), self.shape.name).units}
 
     def units_on(self, machine: str) -> set[str]:
         """Units that have a host on a machine."""

@@ -225,7 +225,7 @@ class Runtime(SimpleNamespace):
         shown = None
         while self.status is not None and self.status != shown:  # the product polls until the time is over
             shown = self.status
-            units = tuple((unit.name, unit.state, unit.generation, unit.resets) for unit in shown.units)
+            units = tuple((unit.name, unit.state, unit.generation, unit.row.reset_count) for unit in shown.units)
             suspected = tuple(failure.unit for failure in find_failures(shown, NOW))
             yield {shown.application: StatusSummary(shown.state, shown.life, units, suspected)}
 

@@ -17,8 +17,7 @@ from streams_orchestration.runtime.observing.metrics import (
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.units.reset_decisions import decide_resets
-from streams_orchestration.runtime.units.status import HostStatus, PeStatus
-from streams_orchestration.runtime.units.unit_status import UnitStatus
+from streams_orchestration_tests.runtime.readings import changed, host_status, pe_status, unit_status
 
 NOW = 1_800_000_000.0
 LOGS = Path("logs")
@@ -26,27 +25,13 @@ LOGS = Path("logs")
 
 def running(**changes: Any) -> ApplicationStatus:
     """`demo` with one region over PEs 0 and 1 on host 0, at epoch 3."""
-    host = HostStatus(0, 4711, True, "RUNNING", NOW - 100, NOW - 1, None, LOGS / "host-0.log")
+    host = host_status(launched_at=NOW - 100, heartbeat_at=NOW - 1, log=LOGS / "host-0.log")
+    facts: dict[str, Any] = {"batch": 7, "epoch": 4, "rows_in": 1000, "rows_out": 1000, "busy_seconds": 2.0}
     pes = tuple(
-        PeStatus(
-            id=number,
-            operators=(name,),
-            host=0,
-            unit="region-0",
-            state="RUNNING",
-            generation=1,
-            batch=7,
-            epoch=4,
-            rows_in=1000,
-            rows_out=1000,
-            busy_seconds=2.0,
-            committed_at=NOW - 1,
-            error=None,
-            log=LOGS / f"pe-{number}.log",
-        )
+        pe_status(number, operators=[name], committed_at=NOW - 1, log=LOGS / f"pe-{number}.log", **facts)
         for number, name in enumerate(("Numbers", "Results"))
     )
-    unit = UnitStatus("region-0", 0, "PROCESSING", 1, 3, 4, 0, 5, (0, 1), NOW - 1, 1.0)
+    unit = unit_status(completed_epoch=3, open_epoch=4, pes=(0, 1), completed_at=NOW - 1, period=1.0)
     sink = SinkStatus("Results", Path("results"), "csv", 2, 500, epoch=3)
     status = ApplicationStatus("demo", "RUNNING", "plan", "first", NOW - 100, (host,), pes, (unit,), LOGS, (sink,))
     return replace(status, **changes)
@@ -74,5 +59,5 @@ def measured() -> ApplicationMetrics:
 
 def failed(status: ApplicationStatus, **changes: Any) -> ApplicationStatus:
     """Return the status with PE 1 failed; `changes` are of its unit."""
-    pes = (status.pes[0], replace(status.pes[1], state="FAILED", error="out of order"))
-    return replace(status, pes=pes, units=(replace(status.units[0], **changes),))
+    pes = (status.pes[0], changed(status.pes[1], state="FAILED", error="out of order"))
+    return replace(status, pes=pes, units=(changed(status.units[0], **changes),))

@@ -21,6 +21,7 @@ from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.redeployments import KEPT, outcome
 from streams_orchestration_tests.orchestration.shown_states import health, not_evaluated
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
+from streams_orchestration_tests.runtime.readings import changed
 from streams_orchestration_tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -84,9 +85,9 @@ def later(status: ApplicationStatus, seconds: float) -> ApplicationStatus:
     """Return the status after further epochs, one a second."""
     unit = status.units[0]
     epoch = unit.completed_epoch + int(seconds)
-    host = replace(status.hosts[0], heartbeat_at=NOW + seconds)
+    host = changed(status.hosts[0], heartbeat_at=NOW + seconds)
     sink = replace(status.sinks[0], rows=1000 * epoch, epoch=epoch)
-    unit = replace(unit, completed_epoch=epoch, completed_at=NOW + seconds)
+    unit = changed(unit, completed_epoch=epoch, completed_at=NOW + seconds)
     return replace(status, hosts=(host,), units=(unit,), sinks=(sink,))
 
 
@@ -172,7 +173,7 @@ def test_the_health_of_the_deployment_follows_its_units(deployed: Deployed):
     seen = []
     for status in (
         healthy,
-        replace(healthy, hosts=(replace(host, alive=False),)),
+        replace(healthy, hosts=(changed(host, alive=False),)),
         failed(healthy, state="UNHEALTHY", generation=2),
         failed(healthy, state="UNHEALTHY", generation=2, attempts=5),
         healthy,

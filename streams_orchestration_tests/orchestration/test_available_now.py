@@ -17,12 +17,13 @@ from streams_orchestration.orchestration.schedules import quarterly
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration_tests.orchestration.conftest import Runtime, step
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
+from streams_orchestration_tests.runtime.readings import changed
 
 pytestmark = pytest.mark.slow
 
 UNDER_WAY = running(bounded=True)
 TAKEN = running(state="STOPPED", bounded=True, taken_at=NOW)
-MENDED = replace(UNDER_WAY, units=(replace(UNDER_WAY.units[0], generation=2),))
+MENDED = replace(UNDER_WAY, units=(changed(UNDER_WAY.units[0], generation=2),))
 
 
 @pytest.fixture
@@ -103,7 +104,7 @@ def test_a_run_that_takes_too_long_or_is_stopped_by_another_one_says_so(
         (running(state="COMPLETED"), None),
         (UNDER_WAY, "demo processes the available data already"),
         (running(), "demo runs without an end"),
-        (replace(running(), hosts=(replace(running().hosts[0], alive=False),)), None),
+        (replace(running(), hosts=(changed(running().hosts[0], alive=False),)), None),
     ],
 )
 def test_the_schedule_requests_one_run_at_a_time(

@@ -11,8 +11,9 @@ from streams_orchestration.orchestration.cut_checks import LATE_SECONDS, evaluat
 from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.region_events import REQUESTED
-from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitEvent
+from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
+from streams_orchestration_tests.runtime.readings import changed, unit_event
 
 AWAY = {"storage_error": "s3://b/p (endpoint http://s:9): cannot be reached", "storage_failed_at": NOW - 40}
 
@@ -30,14 +31,14 @@ AWAY = {"storage_error": "s3://b/p (endpoint http://s:9): cannot be reached", "s
     ],
 )
 def test_a_cut_is_late_after_ten_periods_and_a_minute(changes: dict, state: str, age: float, passes: bool):
-    unit = replace(running().units[0], completed_at=NOW - age, **changes)
+    unit = changed(running().units[0], completed_at=NOW - age, **changes)
     fresh, restorable, *_ = evaluate_checks(running(units=(unit,), state=state, deployed_at=NOW - 20_000), NOW)
     assert fresh.passed is passes
     assert restorable.passed
 
 
 def test_a_new_deployment_has_time_for_its_first_cut():
-    unit = replace(running().units[0], completed_at=None)
+    unit = changed(running().units[0], completed_at=None)
     assert evaluate_checks(running(units=(unit,), deployed_at=NOW - 5), NOW)[0].passed
 
 
@@ -47,7 +48,7 @@ def test_only_a_failure_that_waits_for_somebody_is_a_problem():
         (running(), ""),
         (broken, ""),
         (failed(running(), attempts=5), "5 of 5 resets in a row failed"),
-        (replace(broken, pes=tuple(replace(pe, restartable=False) for pe in broken.pes)), "`restartable: false`"),
+        (replace(broken, pes=tuple(changed(pe, restartable=False) for pe in broken.pes)), "`restartable: false`"),
         (failed(running(state="STOPPED"), attempts=5), ""),
     ):
         problems = " ".join(evaluate_checks(status, NOW)[2].problems)
@@ -56,13 +57,13 @@ def test_only_a_failure_that_waits_for_somebody_is_a_problem():
 
 
 def test_a_cut_that_was_restored_is_no_problem():
-    lost = UnitEvent(NOW, "cut lost", 1, 3, 0, cause="gone")
+    lost = unit_event(NOW, "cut lost", 1, 3, 0, cause="gone")
     for events, problems in (
         ((lost,), (f"gone. {LOST_REMEDY}",)),
         ((lost, replace(lost, kind="cut restored", cause=None)), ()),
     ):
         assert (
-            evaluate_checks(running(units=(replace(running().units[0], events=events),)), NOW)[1].problems == problems
+            evaluate_checks(running(units=(changed(running().units[0], events=events),)), NOW)[1].problems == problems
         )
 
 
@@ -77,17 +78,17 @@ def test_a_cut_that_was_restored_is_no_problem():
     ],
 )
 def test_a_unit_that_is_reset_again_and_again_is_not_stable(ago: tuple[float, ...], state: str, problem: str | None):
-    began = UnitEvent(NOW, "reset began", 1, 3, 1, cause="division by zero")
+    began = unit_event(NOW, "reset began", 1, 3, 1, cause="division by zero")
     events = tuple(replace(began, at=NOW - seconds) for seconds in ago)
-    unit = replace(running().units[0], completed_epoch=100, events=events)
+    unit = changed(running().units[0], completed_epoch=100, events=events)
     stable = evaluate_checks(running(units=(unit,), state=state), NOW)[3]
     assert (stable.name, stable.passed) == ("units_are_stable", problem is None)
     assert problem is None or stable.problems == (problem,)
 
 
 def test_resets_by_hand_do_not_make_a_unit_unstable():
-    by_hand = tuple(UnitEvent(NOW - seconds, "reset began", 1, 3, 1, cause=REQUESTED) for seconds in range(9))
-    assert evaluate_checks(running(units=(replace(running().units[0], events=by_hand),)), NOW)[3].passed
+    by_hand = tuple(unit_event(NOW - seconds, "reset began", 1, 3, 1, cause=REQUESTED) for seconds in range(9))
+    assert evaluate_checks(running(units=(changed(running().units[0], events=by_hand),)), NOW)[3].passed
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_a_machine_that_takes_no_hosts_is_a_problem_of_what_runs(state: str, app
 )
 def test_a_host_that_does_not_reach_the_storage_is_a_problem(facts: dict[str, Any], problem: str | None):
     status = running()
-    check = evaluate_checks(replace(status, hosts=(replace(status.hosts[0], **facts),)), NOW)[5]
+    check = evaluate_checks(replace(status, hosts=(changed(status.hosts[0], **facts),)), NOW)[5]
     assert (check.name, check.passed) == ("storage_is_reached", problem is None)
     assert (problem or "") in " ".join(check.problems)
 
@@ -136,7 +137,7 @@ def test_a_host_that_does_not_reach_the_storage_is_a_problem(facts: dict[str, An
 )
 def test_a_host_that_is_not_where_it_is_wanted_is_a_problem(facts: dict[str, Any], problem: str | None):
     status = running()
-    check = evaluate_checks(replace(status, hosts=(replace(status.hosts[0], **facts),)), NOW)[6]
+    check = evaluate_checks(replace(status, hosts=(changed(status.hosts[0], **facts),)), NOW)[6]
     assert (check.name, check.problems) == ("hosts_are_placed", () if problem is None else (problem,))
 
 
@@ -150,7 +151,7 @@ def test_a_host_that_is_not_where_it_is_wanted_is_a_problem(facts: dict[str, Any
     ],
 )
 def test_a_unit_that_is_being_reset_does_not_work(changes: dict[str, Any], problem: str | None):
-    unit = replace(running().units[0], **changes)
+    unit = changed(running().units[0], **changes)
     check = evaluate_checks(running(units=(unit,)), NOW)[7]
     assert (check.name, check.problems) == ("units_work", () if problem is None else (problem,))
     assert evaluate_checks(running(units=(unit,), state="STOPPED"), NOW)[7].passed
@@ -158,7 +159,7 @@ def test_a_unit_that_is_being_reset_does_not_work(changes: dict[str, Any], probl
 
 def test_a_unit_whose_host_is_lost_does_not_work():
     status = running()
-    check = evaluate_checks(replace(status, hosts=(replace(status.hosts[0], alive=False),)), NOW)[7]
+    check = evaluate_checks(replace(status, hosts=(changed(status.hosts[0], alive=False),)), NOW)[7]
     assert check.problems == ("region-0 is LOST",)
 
 

@@ -123,8 +123,8 @@ def test_graphql_runs_heals_and_stops_a_kafka_and_a_file_application(scaffolded:
         page.run("copies__redeploy")
         until(lambda: numbers(other) == list(range(100)), "the messages come through", TIMEOUT_SECONDS, POLL_SECONDS)
         (host,) = wait_for(Home(other), lambda status: status.hosts[0].alive, "copies").hosts
-        assert host.pid is not None
-        os.kill(host.pid, signal.SIGKILL)
+        assert host.row.pid is not None
+        os.kill(host.row.pid, signal.SIGKILL)
         kafka.send(topic, [f'{{"n": {number}}}' for number in range(100, 200)])
         until(lambda: page.has_run("copies__reset"), "the reset is a run", TIMEOUT_SECONDS, POLL_SECONDS)
         until(lambda: numbers(other) == list(range(200)), "nothing is lost or doubled", TIMEOUT_SECONDS, POLL_SECONDS)

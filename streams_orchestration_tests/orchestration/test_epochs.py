@@ -16,6 +16,7 @@ from streams_orchestration.orchestration.progress import part_events, unless_rep
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration_tests.orchestration.statuses import failed, measured, running
+from streams_orchestration_tests.runtime.readings import changed
 
 SINK = "demo/sinks/Results"
 
@@ -29,8 +30,8 @@ def instance() -> Iterator[dg.DagsterInstance]:
 def at(epoch: int, rows: int, **changes: Any) -> ApplicationStatus:
     """`demo` at an epoch, with so many rows in its sink and past its PEs."""
     status = running()
-    unit, sink = replace(status.units[0], completed_epoch=epoch), replace(status.sinks[0], rows=rows, epoch=epoch)
-    pes = tuple(replace(pe, rows_in=rows) for pe in status.pes)
+    unit, sink = changed(status.units[0], completed_epoch=epoch), replace(status.sinks[0], rows=rows, epoch=epoch)
+    pes = tuple(changed(pe, rows_in=rows) for pe in status.pes)
     return replace(status, units=(unit,), pes=pes, sinks=(sink,))
 
 
@@ -90,7 +91,7 @@ def test_nothing_is_materialized_before_an_epoch_is_complete(instance: dg.Dagste
 
 def test_epochs_that_a_redeploy_on_trial_keeps_back_are_not_shown(instance: dg.DagsterInstance):
     status = at(4, 600)
-    trial = replace(status, units=(replace(status.units[0], shown_epoch=3),))
+    trial = replace(status, units=(changed(status.units[0], shown_epoch=3),))
     assert report(instance, trial, passed(600))["demo/pes/pe_0"] == "3@life"
 
 

@@ -31,6 +31,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime, step
 from streams_orchestration_tests.orchestration.statuses import failed, running
+from streams_orchestration_tests.runtime.readings import changed
 
 pytestmark = pytest.mark.slow
 
@@ -111,7 +112,7 @@ def test_a_run_without_new_data_records_no_materialization(defs: dg.Definitions,
 
 @pytest.mark.parametrize("state", ["FAILED", "STOPPED"])
 def test_a_pe_that_does_not_work_is_not_materialized(defs: dg.Definitions, runtime: Runtime, state: str):
-    runtime.status = running(pes=tuple(replace(pe, state=state) for pe in running().pes))
+    runtime.status = running(pes=tuple(changed(pe, state=state) for pe in running().pes))
     result = run(defs, "demo__cancel")
     assert not [key for key in recorded(result) if "/pes/" in key]
     assert reported(result)["demo/pes/pe_0"].description == f"PE 0 is {state}"
@@ -220,7 +221,7 @@ UNIT = running().units[0]
     ("status", "reason"),
     [
         (
-            running(units=(replace(UNIT, generation=3),)),
+            running(units=(changed(UNIT, generation=3),)),
             "region-0 was reset again meanwhile, and works in generation 3",
         ),
         (running(state="STOPPED"), "demo is STOPPED"),
@@ -243,7 +244,7 @@ def test_a_run_whose_cause_is_gone_is_skipped_and_says_why(
 
 @pytest.mark.parametrize("state", ["UNHEALTHY", "RESETTING"])
 def test_a_unit_that_failed_once_more_is_waited_for(defs: dg.Definitions, runtime: Runtime, state: Any):
-    runtime.status = running(units=(replace(UNIT, generation=3, state=state),))
+    runtime.status = running(units=(changed(UNIT, generation=3, state=state),))
     runtime.generation = 3
     result = run(defs, "demo__reset", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
     assert steps(result, "STEP_SUCCESS") == ["claim", "await_unit", "record"]

@@ -23,9 +23,9 @@ from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.unit_status import UnitEvent
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
+from streams_orchestration_tests.runtime.readings import changed, unit_event
 
 pytestmark = pytest.mark.slow
 
@@ -106,7 +106,7 @@ def test_a_failure_is_reset_in_the_tick_and_one_run_sees_to_the_rest(daemon: Dae
     assert request.run_key == "demo:region-0:first:1:1"
     assert (request.job_name, request.tags["streams/region"]) == ("demo__reset", "demo/region-0")
     assert not daemon.tick().run_requests
-    runtime.status = running(units=(replace(running().units[0], generation=2),))
+    runtime.status = running(units=(changed(running().units[0], generation=2),))
     runtime.generation = 2
     result = daemon.run(request)
     assert [event.step_key for event in result.all_events if event.is_step_success] == ["claim", "await_unit", "record"]
@@ -121,7 +121,7 @@ def test_a_deployed_application_is_reset_without_its_spec(tmp_path: Path, home: 
         assert ("reset_unit", "demo", "region-0", 1, False) in runtime.calls
         assert request.job_name == "reset"
         assert not daemon.tick().run_requests
-        runtime.status = running(units=(replace(running().units[0], generation=2),))
+        runtime.status = running(units=(changed(running().units[0], generation=2),))
         runtime.generation = 2
         result = daemon.run(request)
         done = [event.step_key for event in result.all_events if event.is_step_success]
@@ -165,7 +165,7 @@ def test_a_failure_late_in_a_tick_is_reset_at_once_and_recorded_by_the_next_tick
 ):
     runtime.status = running()
     daemon.tick()
-    runtime.status = failed(running(), resets=1)
+    runtime.status = failed(running(), reset_count=1)
     with monkeypatch.context() as patch:
         patch.setattr(sensors, "RECORD_SHARE", 0.0)
         late = daemon.tick()
@@ -184,7 +184,7 @@ def test_a_failure_late_in_a_tick_is_reset_at_once_and_recorded_by_the_next_tick
     [
         (running(), "nothing has failed"),
         (running(state="STOPPED"), "demo is STOPPED"),
-        (running(units=(replace(running().units[0], state="RESETTING"),)), "region-0 is RESETTING"),
+        (running(units=(changed(running().units[0], state="RESETTING"),)), "region-0 is RESETTING"),
         (failed(running(), attempts=5), "5 of 5 resets in a row failed. Fix the cause"),
     ],
 )
@@ -266,7 +266,7 @@ def test_each_reset_is_recorded_once_by_its_run(daemon: Daemon, runtime: Runtime
     tick = daemon.tick()
     assert of_deployment(events(tick, dg.AssetObservation)) == ["demo is UNHEALTHY"]
     runtime.generation = 2
-    runtime.status = running(units=(replace(running().units[0], generation=2, resets=1),))
+    runtime.status = running(units=(changed(running().units[0], generation=2, reset_count=1),))
     result = daemon.run(tick.run_requests[0])
     seen = [event.asset_observation_data.asset_observation for event in result.get_asset_observation_events()]
     assert of_deployment(seen) == ["demo is RUNNING"]
@@ -300,7 +300,7 @@ def test_a_plan_is_recorded_once_when_all_of_it_works(daemon: Daemon, runtime: R
             daemon.instance.report_runless_asset_event(each)
         return [each for each in made if each.asset_key == dg.AssetKey(["demo", "deployment"])]
 
-    assert not recorded(running(units=(replace(running().units[0], state="STARTED"),), state="WAITING"))
+    assert not recorded(running(units=(changed(running().units[0], state="STARTED"),), state="WAITING"))
     (first,) = recorded(running())
     assert (first.tags or {})["dagster/data_version"] == "plan@life"
     assert not recorded(running(state="STOPPED"))
@@ -311,8 +311,8 @@ def test_a_plan_is_recorded_once_when_all_of_it_works(daemon: Daemon, runtime: R
 
 
 def test_a_lost_cut_fails_the_check_once_and_when_somebody_runs_it(daemon: Daemon, runtime: Runtime):
-    lost = UnitEvent(NOW, "cut lost", 1, 3, 0, cause="the state s1 is gone. Restore it")
-    runtime.status = replace(running(), units=(replace(running().units[0], events=(lost,)),))
+    lost = unit_event(NOW, "cut lost", 1, 3, 0, cause="the state s1 is gone. Restore it")
+    runtime.status = replace(running(), units=(changed(running().units[0], events=(lost,)),))
     seen = {e.check_name: e for e in events(daemon.tick(), dg.AssetCheckEvaluation)}
     assert not seen[RESTORABLE].passed
     assert (seen[RESTORABLE].description or "").startswith(lost.cause or "nothing")

@@ -4,13 +4,16 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 from streams_orchestration.orchestration.timeline import draw_timeline
+from streams_orchestration.runtime.catalog.rows import UnitEventRow
+from streams_orchestration.runtime.catalog.states import EventKind
 from streams_orchestration.runtime.observing.recoveries import find_recoveries
-from streams_orchestration.runtime.units.unit_status import Cut, EventKind, UnitEvent
+from streams_orchestration.runtime.units.unit_status import Cut
 from streams_orchestration_tests.orchestration.statuses import NOW, running
+from streams_orchestration_tests.runtime.readings import changed, unit_event
 
 
-def event(at: float, kind: EventKind, seconds: float | None = None, cause: str | None = None) -> UnitEvent:
-    return UnitEvent(NOW + at, kind, 1, 7, 0, seconds, cause)
+def event(at: float, kind: EventKind, seconds: float | None = None, cause: str | None = None) -> UnitEventRow:
+    return unit_event(NOW + at, kind, 1, 7, 0, seconds, cause)
 
 
 KILLED = (
@@ -50,7 +53,7 @@ def test_a_recovery_without_its_first_event_is_left_out():
 
 def test_the_picture_has_every_cut_every_recovery_and_what_is_lost():
     lost = event(-5, "cut lost", cause="the state of Sum is gone")
-    unit = replace(running().units[0], events=(*KILLED, *BY_HAND, lost), resets=2)
+    unit = changed(running().units[0], events=(*KILLED, *BY_HAND, lost), reset_count=2)
     cuts = {"region-0": tuple(Cut(number, NOW - 80 + 5 * number, 0.25) for number in range(1, 4))}
     svg = draw_timeline(running(units=(unit,)), cuts, NOW)
     titles = [element.text or "" for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}title")]
@@ -72,7 +75,7 @@ def test_a_recovery_of_long_ago_is_listed_with_its_day_and_does_not_stretch_the_
     day = 86400.0
     past = tuple(replace(each, at=each.at - 3 * day) for each in KILLED)
     cuts = {"region-0": (Cut(4000, NOW - 200, 0.1), Cut(4001, NOW - 2, 0.1))}
-    svg = draw_timeline(running(units=(replace(running().units[0], events=past, resets=1),)), cuts, NOW)
+    svg = draw_timeline(running(units=(changed(running().units[0], events=past, reset_count=1),)), cuts, NOW)
     texts = shown(svg, "text")
     assert "2027-01-15 07:44:59 to 08:00:00 UTC" in texts
     assert "12 Jan 07:58:58, epoch 7" in texts
@@ -81,7 +84,7 @@ def test_a_recovery_of_long_ago_is_listed_with_its_day_and_does_not_stretch_the_
 
 def test_a_recovery_that_goes_on_is_shown_from_its_beginning():
     open_one = tuple(replace(each, at=each.at - 3600.0) for each in KILLED[:2])
-    svg = draw_timeline(running(units=(replace(running().units[0], events=open_one),)), {}, NOW)
+    svg = draw_timeline(running(units=(changed(running().units[0], events=open_one),)), {}, NOW)
     assert "2027-01-15 06:58:57 to 08:00:00 UTC" in shown(svg, "text")
 
 
@@ -93,5 +96,5 @@ def test_the_picture_of_what_has_ended_ends_with_its_last_commit():
 
 
 def test_an_application_without_regions_has_a_picture_too():
-    unit = replace(running().units[0], region=None)
+    unit = changed(running().units[0], region=None)
     assert "no consistent region" in draw_timeline(running(units=(unit,)), {}, NOW)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import dagster as dg
 
 from streams_orchestration.orchestration.unit_events import (
@@ -13,24 +11,24 @@ from streams_orchestration.orchestration.unit_events import (
     unit_metadata,
 )
 from streams_orchestration.runtime.catalog.unit_columns import ResetDurations
-from streams_orchestration.runtime.units.unit_status import UnitEvent
 from streams_orchestration_tests.orchestration.statuses import NOW, running
+from streams_orchestration_tests.runtime.readings import changed, unit_event
 
 UNIT = running().units[0]
 KILLED = (
-    UnitEvent(NOW - 60, "unhealthy", 1, 7, 0, 2.0, "host 0 is gone"),
-    UnitEvent(NOW - 59, "taken up", 1, 7, 0),
-    UnitEvent(NOW - 51, "reset began", 2, 7, 1, cause="host 0 is gone"),
-    UnitEvent(NOW - 48, "reset done", 2, 7, 1, 3.0, "host 0 is gone"),
-    UnitEvent(NOW - 47.5, "first commit", 2, 7, 1),
+    unit_event(NOW - 60, "unhealthy", 1, 7, 0, 2.0, "host 0 is gone"),
+    unit_event(NOW - 59, "taken up", 1, 7, 0),
+    unit_event(NOW - 51, "reset began", 2, 7, 1, cause="host 0 is gone"),
+    unit_event(NOW - 48, "reset done", 2, 7, 1, 3.0, "host 0 is gone"),
+    unit_event(NOW - 47.5, "first commit", 2, 7, 1),
 )
-RESET = replace(
+RESET = changed(
     UNIT,
-    resets=1,
+    reset_count=1,
     attempts=1,
     cause="host 0 is gone",
     events=KILLED,
-    reset_times=ResetDurations(7, NOW - 48, (2.0, 3.0)),
+    resets=ResetDurations(7, NOW - 48, (2.0, 3.0)),
 )
 
 
@@ -42,7 +40,7 @@ def rows(metadata: dict[str, dg.MetadataValue], name: str) -> list[dict[str, obj
 
 
 def test_a_unit_says_where_it_stands():
-    unit = replace(UNIT, since=NOW - 20, completed_at=NOW - 3, drain_times=ResetDurations(3, NOW - 3, (0.5, 0.25)))
+    unit = changed(UNIT, since=NOW - 20, completed_at=NOW - 3, drains=ResetDurations(3, NOW - 3, (0.5, 0.25)))
     metadata = unit_metadata(running(units=(unit,)), NOW)
     (standing,) = rows(metadata, "streams/units")
     assert standing == {
@@ -58,7 +56,7 @@ def test_a_unit_says_where_it_stands():
 
 
 def test_a_unit_without_a_cut_has_none():
-    (standing,) = rows(unit_metadata(running(units=(replace(UNIT, completed_at=None),)), NOW), "streams/units")
+    (standing,) = rows(unit_metadata(running(units=(changed(UNIT, completed_at=None),)), NOW), "streams/units")
     assert (standing["last cut (UTC)"], standing["drain (s)"]) == ("", "")
 
 
@@ -74,26 +72,26 @@ def test_metadata_of_a_reset_unit_have_the_cause_count_and_duration():
 
 
 def test_a_long_cause_does_not_crowd_the_page():
-    metadata = unit_metadata(running(units=(replace(RESET, cause="it is gone " * 100),)), NOW)
+    metadata = unit_metadata(running(units=(changed(RESET, cause="it is gone " * 100),)), NOW)
     (resets,) = rows(metadata, "streams/resets")
     assert len(str(resets["cause"])) <= LONGEST_CAUSE
 
 
 def test_recoveries_come_newest_first_and_only_the_last_ones():
-    many = tuple(UnitEvent(NOW + number, "reset began", number, 7, 1) for number in range(2 * LISTED_RECOVERIES))
-    listed = rows(unit_metadata(running(units=(replace(RESET, events=many),)), NOW), "streams/recoveries")
+    many = tuple(unit_event(NOW + number, "reset began", number, 7, 1) for number in range(2 * LISTED_RECOVERIES))
+    listed = rows(unit_metadata(running(units=(changed(RESET, events=many),)), NOW), "streams/recoveries")
     assert len(listed) == LISTED_RECOVERIES
     assert [row["failed (UTC)"] for row in listed] == sorted((str(row["failed (UTC)"]) for row in listed), reverse=True)
 
 
 def test_a_lost_cut_is_said_before_the_cause_of_the_last_reset():
-    lost = UnitEvent(NOW, "cut lost", 2, 7, 0, cause="the state s1 is gone")
-    (resets,) = rows(unit_metadata(running(units=(replace(RESET, events=(*KILLED, lost)),)), NOW), "streams/resets")
+    lost = unit_event(NOW, "cut lost", 2, 7, 0, cause="the state s1 is gone")
+    (resets,) = rows(unit_metadata(running(units=(changed(RESET, events=(*KILLED, lost)),)), NOW), "streams/resets")
     assert resets["cause"] == "the state s1 is gone"
 
 
 def test_numbers_of_a_region_can_be_drawn_over_time():
-    drained = replace(RESET, drain_times=ResetDurations(3, NOW, (0.5,)))
+    drained = changed(RESET, drains=ResetDurations(3, NOW, (0.5,)))
     metadata = unit_metadata(running(units=(drained,)), NOW)
     drawn = {key: value.value for key, value in metadata.items() if key.startswith("streams/region-0/")}
     assert drawn == {
@@ -105,13 +103,13 @@ def test_numbers_of_a_region_can_be_drawn_over_time():
 
 
 def test_many_regions_do_not_crowd_the_page():
-    units = tuple(replace(UNIT, name=f"region-{number}", region=number) for number in range(20))
+    units = tuple(changed(UNIT, name=f"region-{number}", region=number) for number in range(20))
     metadata = unit_metadata(running(units=units), NOW)
     assert len(rows(metadata, "streams/units")) == 20
     assert len({key.split("/")[1] for key in metadata if key.startswith("streams/region-")}) == PLOTTED_REGIONS
 
 
 def test_another_day_is_named():
-    unit = replace(UNIT, completed_at=NOW - 86400)
+    unit = changed(UNIT, completed_at=NOW - 86400)
     (standing,) = rows(unit_metadata(running(units=(unit,)), NOW), "streams/units")
     assert standing["last cut (UTC)"] == "2027-01-14 08:00:00, 86400.0 s old"

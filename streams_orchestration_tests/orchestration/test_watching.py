@@ -19,6 +19,7 @@ from streams_orchestration.runtime.observing.status_summaries import StatusSumma
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.reset_decisions import RETRIES, decide_resets
 from streams_orchestration_tests.orchestration.statuses import NOW, actions_after, failed, running
+from streams_orchestration_tests.runtime.readings import changed
 
 
 def kept(memory: Memory) -> Memory:
@@ -37,8 +38,8 @@ def test_a_healthy_application_is_reported_once():
     assert [sink.operator for sink in first.sinks] == ["Results"]
     assert not first.memory.pending
     later = NOW + 2 * REPORT_INTERVAL
-    unit = replace(running().units[0], completed_at=later)
-    host = replace(running().hosts[0], heartbeat_at=later)
+    unit = changed(running().units[0], completed_at=later)
+    host = changed(running().hosts[0], heartbeat_at=later)
     second = actions_after(running(hosts=(host,), units=(unit,)), later, first.memory)
     assert not second.report
     assert replace(second.memory, checked_at=NOW, late_at=first.memory.late_at) == first.memory
@@ -47,8 +48,8 @@ def test_a_healthy_application_is_reported_once():
 def test_progress_is_reported_at_most_once_a_minute():
     status = running()
     memory = actions_after(status, NOW, Memory()).memory
-    further = replace(status, units=(replace(status.units[0], completed_epoch=9),))
-    host = replace(status.hosts[0], heartbeat_at=NOW + REPORT_INTERVAL)
+    further = replace(status, units=(changed(status.units[0], completed_epoch=9),))
+    host = changed(status.hosts[0], heartbeat_at=NOW + REPORT_INTERVAL)
     further = replace(further, hosts=(host,))
     assert not actions_after(further, NOW + REPORT_INTERVAL - 1, memory).report
     later = actions_after(further, NOW + REPORT_INTERVAL, memory)
@@ -58,7 +59,7 @@ def test_progress_is_reported_at_most_once_a_minute():
 
 def test_a_check_is_recorded_when_it_fails_and_when_it_passes_again():
     fresh = running()
-    stale = replace(fresh, units=(replace(fresh.units[0], completed_at=NOW - 90),))
+    stale = replace(fresh, units=(changed(fresh.units[0], completed_at=NOW - 90),))
     memory, recorded = Memory(), []
     for status in (fresh, fresh, stale, stale, fresh):
         seen = actions_after(status, NOW, memory)
@@ -71,7 +72,7 @@ def test_a_check_is_recorded_when_it_fails_and_when_it_passes_again():
 
 def test_a_cut_that_is_late_is_noticed_within_seconds():
     memory = actions_after(running(), NOW, Memory()).memory
-    status = running(units=(replace(running().units[0], completed_at=NOW + 30),))
+    status = running(units=(changed(running().units[0], completed_at=NOW + 30),))
     memory = kept(actions_after(status, NOW + REPORT_INTERVAL, memory).memory)
     noticed = NOW + 30 + LATE_SECONDS + AMISS_SECONDS
     assert [memory.is_due(at) for at in (noticed - 0.1, noticed)] == [False, True]
@@ -88,8 +89,8 @@ def test_a_running_application_is_recorded_every_minute(period: float):
         if not memory.is_due(now):
             continue
         epoch = int((now - NOW) / period)
-        unit = replace(running().units[0], completed_epoch=epoch, completed_at=NOW + epoch * period, period=period)
-        host = replace(running().hosts[0], heartbeat_at=now)
+        unit = changed(running().units[0], completed_epoch=epoch, completed_at=NOW + epoch * period, period=period)
+        host = changed(running().hosts[0], heartbeat_at=now)
         seen = actions_after(running(hosts=(host,), units=(unit,)), now, memory)
         memory, reports, checks = kept(seen.memory), reports + seen.report, checks + 1
     assert (reports, checks <= 20) == (10, True)
@@ -132,7 +133,7 @@ def test_a_reset_without_effect_is_requested_again_ever_more_slowly():
     memory, asked = Memory(), []
     for second in range(0, 200, 5):
         now = NOW + second
-        host = replace(status.hosts[0], heartbeat_at=now)
+        host = changed(status.hosts[0], heartbeat_at=now)
         failing = failed(replace(status, hosts=(host,)))
         answered = resets(failing, now, memory)
         memory = kept(actions_after(failing, now, memory).memory)
@@ -151,7 +152,7 @@ def test_no_reset_beyond_the_last_attempt():
 
 def test_no_reset_where_it_would_fail_again():
     status = failed(running())
-    permanent = replace(status, pes=(status.pes[0], replace(status.pes[1], permanent=True)))
+    permanent = replace(status, pes=(status.pes[0], changed(status.pes[1], permanent=True)))
     seen = actions_after(permanent, NOW, Memory())
     assert not seen.memory.pending
     assert "a reset would meet the same error again" in seen.memory.remark
@@ -163,7 +164,7 @@ def test_a_stopped_application_needs_nothing():
 
 def test_memory_survives_the_cursor_and_a_damaged_cursor_is_none():
     status = running()
-    dead = replace(status, hosts=(replace(status.hosts[0], alive=False),))
+    dead = replace(status, hosts=(changed(status.hosts[0], alive=False),))
     for trouble in (failed(status), dead):
         memory = actions_after(trouble, NOW, Memory()).memory
         assert memory.known["region-0"].tries == 1
@@ -175,9 +176,9 @@ def test_memory_survives_the_cursor_and_a_damaged_cursor_is_none():
 def test_a_failure_is_reported_at_once_and_its_reset_is_left_to_the_run():
     status = running()
     memory = actions_after(status, NOW, Memory()).memory
-    dead = replace(status, hosts=(replace(status.hosts[0], alive=False),))
-    resetting = running(units=(replace(status.units[0], state="RESETTING", generation=2),))
-    again = running(units=(replace(status.units[0], resets=1, generation=2, completed_epoch=5),))
+    dead = replace(status, hosts=(changed(status.hosts[0], alive=False),))
+    resetting = running(units=(changed(status.units[0], state="RESETTING", generation=2),))
+    again = running(units=(changed(status.units[0], reset_count=1, generation=2, completed_epoch=5),))
     reports = []
     for number, each in enumerate((dead, resetting, again)):
         seen = actions_after(each, NOW + 1 + number, memory)
@@ -189,8 +190,8 @@ def test_a_failure_is_reported_at_once_and_its_reset_is_left_to_the_run():
 
 def test_a_pe_that_backs_off_is_not_reset_before_its_time():
     status = failed(running())
-    unit = replace(status.units[0], region=None, restarts=3, outage={"detected": NOW})
-    unit = replace(unit, reset_times=unit.reset_times.add(0, NOW - 1, 0.5))
+    unit = changed(status.units[0], region=None, restarts=3, outage={"detected": NOW})
+    unit = changed(unit, resets=unit.row.resets.add(0, NOW - 1, 0.5))
     status = replace(status, units=(unit,))
     first = actions_after(status, NOW + 3.9, Memory())
     assert not first.memory.pending
@@ -201,9 +202,9 @@ def test_pes_and_sinks_follow_every_minute_and_less_often_once_all_is_quiet():
     memory, recorded = Memory(), []
     for minute in range(int(SETTLED_SECONDS / 60) + 31):
         now = NOW + 60 * minute
-        host = replace(running().hosts[0], heartbeat_at=now)
-        unit = replace(running().units[0], completed_epoch=minute + 1, completed_at=now)
-        pes = tuple(replace(pe, rows_in=1000 * minute + 1) for pe in running().pes)
+        host = changed(running().hosts[0], heartbeat_at=now)
+        unit = changed(running().units[0], completed_epoch=minute + 1, completed_at=now)
+        pes = tuple(changed(pe, rows_in=1000 * minute + 1) for pe in running().pes)
         seen = actions_after(running(hosts=(host,), units=(unit,), pes=pes), now, memory)
         memory = kept(seen.memory)
         assert seen.report
@@ -215,7 +216,7 @@ def test_pes_and_sinks_follow_every_minute_and_less_often_once_all_is_quiet():
 
 def test_a_completed_pe_is_recorded_at_once():
     memory = actions_after(running(), NOW, Memory()).memory
-    done = tuple(replace(pe, state="COMPLETED") for pe in running().pes)
+    done = tuple(changed(pe, state="COMPLETED") for pe in running().pes)
     seen = actions_after(running(state="COMPLETED", pes=done), NOW + 1, memory)
     assert [pe.state for pe in seen.pes] == ["COMPLETED"] * 2
 

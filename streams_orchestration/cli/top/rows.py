@@ -152,12 +152,12 @@ def _application(observed: api.ObservedApplication) -> Iterator[Row]:
     pes = [_pe(observed, pe, failed, measured[pe.id]) for pe in status.pes]
     whole = _sum(pes)
     problem = f"{len(failed)} of {plural(len(status.units), 'unit')} failed" if failed else ""
-    resets = sum(unit.resets for unit in status.units)
+    resets = sum(unit.row.reset_count for unit in status.units)
     yield replace(
         whole, path=(observed.name,), kind="application", state=status.shown_state, problem=problem, resets=resets
     )
     for unit in status.units:
-        if unit.region is None:
+        if unit.row.region is None:
             continue
         mine = _sum(row for row, pe in zip(pes, status.pes, strict=True) if pe.unit == unit.name)
         yield replace(
@@ -165,12 +165,12 @@ def _application(observed: api.ObservedApplication) -> Iterator[Row]:
             path=(observed.name, unit.name),
             kind="region",
             state=status.state_of_unit(unit),
-            resets=unit.resets,
+            resets=unit.row.reset_count,
             problem=_problem(failed.get(unit.name)),
         )
     yield from pes
     for row, pe in zip(pes, status.pes, strict=True):
-        yield from _operators(row.path, pe.operators, measured[pe.id])
+        yield from _operators(row.path, pe.row.operators, measured[pe.id])
 
 
 @dataclass(slots=True)
@@ -211,24 +211,24 @@ def _pe(
     observed: api.ObservedApplication, pe: api.PeStatus, failed: dict[str, api.UnitFailure], measured: _Measured
 ) -> Row:
     unit = next(unit for unit in observed.status.units if unit.name == pe.unit)
-    above = (observed.name,) if unit.region is None else (observed.name, unit.name)
+    above = (observed.name,) if unit.row.region is None else (observed.name, unit.name)
     operators, behind = measured.operators, measured.readers
-    alone = failed.get(unit.name) if unit.region is None else None
+    alone = failed.get(unit.name) if unit.row.region is None else None
     known = [each.cores for each in operators if each.cores is not None]
     return Row(
         path=(*above, f"PE {pe.id}"),
         kind="pe",
         state=observed.status.state_of(pe),
-        problem=_problem(alone) or (pe.error or "").strip(),
+        problem=_problem(alone) or (pe.row.error or "").strip(),
         cores=sum(known) if known else None,
         cpu_seconds=sum(each.cpu_ns for each in operators) / 1e9 if operators else None,
         rate=measured.rows_per_second,
-        tuples=max(pe.rows_in, pe.rows_out),
+        tuples=max(pe.row.rows_in, pe.row.rows_out),
         lag=sum(reader.lag_tuples for reader in behind) if behind else None,
         lag_seconds=max((reader.lag_seconds for reader in behind), default=None),
         event_time_behind=_most(measured.behind(each.name) for each in operators),
         state_bytes=sum(each.state_bytes for each in operators) if operators else None,
-        resets=unit.resets if unit.region is None else None,
+        resets=unit.row.reset_count if unit.row.region is None else None,
     )
 
 

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.catalog.states import (
     TrialState,
     UnitState,
     WantedState,
-    visible_epoch,
+    waits_for_reset,
 )
 from streams_orchestration.runtime.catalog.unit_columns import (
     DurationsColumn,
@@ -135,21 +135,21 @@ class UnitRow(CatalogRow):
 
     application: Key[str]
     name: Key[str]
-    region: int | None
-    period: float | None
-    drain_timeout: float
-    reset_timeout: float
+    region: int | None  # the least number of its regions; null for a PE in no region
+    period: float | None  # seconds between drains; null if operator-driven, and for a PE in no region
+    drain_timeout: float  # seconds from the trigger until an epoch must be complete (B8)
+    reset_timeout: float  # seconds until every PE must run again (B8)
     generation: Annotated[int, Default(1)]
     trigger_epoch: Annotated[Count, Default(0)]  # start PEs close epochs up to this one
     current_epoch: Annotated[Count, Default(1)]  # the sequence id of the current or next drain
-    completed_epoch: Annotated[Count, Default(0)]
+    completed_epoch: Annotated[Count, Default(0)]  # the cut that a reset goes back to; 0 is the initial state
     # PEs that work in the current epoch or before it, a hint: the commit of the last one tells the state machine
     unclosed: Annotated[int, Default(0)]
     shown_epoch: Count | None  # last epoch that others see while a redeploy is on trial; null if all are seen
     held_until: float | None  # end of its hold, during which nothing new comes in; null without a hold
     drain_asked: Count | None  # the sequence id that the trigger operator has begun to drain
     final_epoch: Count | None
-    attempts: Annotated[int, Default(0)]
+    attempts: Annotated[int, Default(0)]  # resets since the last complete epoch (B5)
     max_attempts: int  # a forced reset raises it until an epoch is complete
     configured_attempts: int
     restart_pause: Annotated[float, Default(DEFAULT_RESTART.pause)]  # longest pause, outside cause
@@ -161,22 +161,37 @@ class UnitRow(CatalogRow):
     dirty: Flag  # it cannot start without a reset
     since: Annotated[float, Default(0.0)]  # time at which it entered its state
     timer: Timer | None
-    deadline: float | None
+    deadline: float | None  # time at which the timer fires
     timer_number: Annotated[int, Default(0)]
     began_at: Annotated[float, Default(0.0)]  # time at which the current drain or reset began
-    cause: Cause
+    cause: Cause  # why it is unhealthy or is being reset, kept until an epoch is complete
     asked: Annotated[int, Default(0)]  # the generation whose reset was taken up
     outage: dict[Moment, float] | None  # moments of the last outage, so far, in unix seconds
     drains: Annotated[ResetDurations, DurationsColumn(), NoneType]
     resets: Annotated[ResetDurations, DurationsColumn(), NoneType]
-    reset_count: Annotated[int, Default(0)]
+    reset_count: Annotated[int, Default(0)]  # all resets since the application was deployed
     restarts: Annotated[int, Default(0)]  # resets of an autonomous PE, one soon after the other
-    completed_at: float | None
+    completed_at: float | None  # time of the last complete epoch
 
     @property
     def shown(self) -> int:
         """The last epoch whose results are visible outside of the application."""
-        return visible_epoch(self.completed_epoch, self.shown_epoch)
+        return self.completed_epoch if self.shown_epoch is None else self.shown_epoch
+
+    @property
+    def waits(self) -> bool:
+        """True if the unit waits for a reset."""
+        return waits_for_reset(self.state, dirty=self.dirty)
+
+    @property
+    def broken(self) -> bool:
+        """True if the unit needs a reset or is being reset."""
+        return self.waits or self.state in ("RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED")
+
+    @property
+    def taken_up(self) -> bool:
+        """True if a process has taken up the reset of the unit's generation, so that it begins once all hosts run."""
+        return self.asked == self.generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +215,7 @@ class TrialRow(CatalogRow):
 
 @dataclass(frozen=True, slots=True)
 class UnitEventRow(CatalogRow):
-    """An event of a unit, such as the beginning of a reset."""
+    """An event of a unit, such as the beginning of a reset. The catalog keeps the last hundred of each unit."""
 
     application: Key[str]
     unit: Key[str]
@@ -208,9 +223,9 @@ class UnitEventRow(CatalogRow):
     at: float
     kind: EventKind
     generation: int
-    epoch: Count
+    epoch: Count  # the last complete epoch then
     attempts: int
-    seconds: float | None
+    seconds: float | None  # duration of the reset, or time until an `unhealthy` unit was noticed; else null
     cause: Cause
 
 
@@ -234,16 +249,16 @@ class PeRow(CatalogRow):
     failures: dict[str, Any] | None  # see `RepeatedFailure.row`; null if no operator has failed
     restartable: Annotated[bool, Default(value=True)]
     running: Annotated[int, Default(0)]  # the generation in which it was last seen to run
-    batch: Annotated[Count, Default(-1)]
+    batch: Annotated[Count, Default(-1)]  # the last committed batch
     epoch: Annotated[Count, Default(1)]  # the open epoch, in which it works
     exhausted: Flag
     final: Flag
     initial: StoredPosition  # the position before the first batch
     position: StoredPosition
     bounds: NullableJson[dict[str, Any]]  # id of the bounded run, and its end for each source
-    rows_in: Annotated[Count, Default(0)]
-    rows_out: Annotated[Count, Default(0)]
-    busy_seconds: Annotated[float, Default(0.0)]
+    rows_in: Annotated[Count, Default(0)]  # from streams of other PEs, and from outside by its operators
+    rows_out: Annotated[Count, Default(0)]  # to streams that leave the PE, and to targets of its sinks
+    busy_seconds: Annotated[float, Default(0.0)]  # wall seconds spent in committed batches
     committed_at: float | None
 
 

@@ -56,16 +56,6 @@ def state_in_effect(wanted: WantedState, state: ApplicationState) -> Application
     return state if wanted == "RUNNING" or (wanted == "STOPPED" and state == "COMPLETED") else "STOPPED"
 
 
-def visible_epoch(completed: int, shown: int | None) -> int:
-    """Return the last epoch whose results are visible outside of the application.
-
-    Args:
-        completed: the last complete epoch.
-        shown: the last epoch that others see while a redeploy is on trial; None without a trial.
-    """
-    return completed if shown is None else shown
-
-
 def heard_at(launched_at: float, heartbeat_at: float | None) -> float:
     """Return the unix time of a host's last sign of life: its last heartbeat, or its launch if that is later.
 
@@ -84,8 +74,3 @@ def waits_for_reset(state: UnitState, *, dirty: bool) -> bool:
         dirty: True if the unit cannot start without a reset.
     """
     return state == "UNHEALTHY" or (state == "STARTED" and dirty)
-
-
-def is_broken(state: UnitState, *, dirty: bool) -> bool:
-    """Return True if a unit needs a reset or is being reset; see `waits_for_reset` for the arguments."""
-    return state in ("RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED") or waits_for_reset(state, dirty=dirty)

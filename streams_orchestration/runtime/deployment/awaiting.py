@@ -83,7 +83,7 @@ def await_running_pes(catalog: Catalog, application: str, timeout: float) -> Uni
 
 def pes_run(status: UnitsStatus) -> bool:
     """Return True if every PE runs or is complete, and no unit waits for a reset or is being reset."""
-    if any(unit.waits or unit.state == "RESETTING" for unit in status.units):
+    if any(unit.row.waits or unit.state == "RESETTING" for unit in status.units):
         return False
     return status.state == "COMPLETED" or all(pe.state in ("RUNNING", "COMPLETED") for pe in status.pes)
 
@@ -107,10 +107,10 @@ def _require_working(status: UnitsStatus, now: float) -> None:
         if (reason := explain_host_failure(host, now)) is not None:
             message = f"{status.application}: {reason} (log: {host.log_place})"
             raise HostLaunchError(message)
-    taken_up = {unit.name for unit in status.units if unit.asked}
+    taken_up = {unit.name for unit in status.units if unit.row.taken_up}
     for pe in status.pes:
         if pe.state == "FAILED" and pe.unit not in taken_up:
-            message = f"{explain_pe_failure(pe.id, pe.error)} (log: {pe.log_place})"
+            message = f"{explain_pe_failure(pe.id, pe.row.error)} (log: {pe.log_place})"
             raise HostLaunchError(message)
 
 

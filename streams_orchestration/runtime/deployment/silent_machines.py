@@ -63,4 +63,4 @@ def _elsewhere(status: UnitsStatus) -> dict[str, list[HostStatus]]:
 
 
 def _signs_of_life(machine: MachineRow | None, hosts: list[HostStatus]) -> tuple[object, ...]:
-    return (None if machine is None else machine.lease_until, *(host.heartbeat_at for host in hosts))
+    return (None if machine is None else machine.lease_until, *(host.row.heartbeat_at for host in hosts))

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import HostRow, LineageRunRow, UnitRow
-from streams_orchestration.runtime.catalog.states import ENDED, ApplicationState, WantedState, is_broken
+from streams_orchestration.runtime.catalog.states import ENDED, ApplicationState, WantedState
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.lineage.progress import RunMoment, Sent
 from streams_orchestration.runtime.storage.home import Home
@@ -74,7 +74,7 @@ def read_view(connection: Connection, home: Home, application: str, *, last: boo
     now = clock.now()
     working = [host for host in hosts if host.state not in ENDED]
     live = [each.id for each in working if each.state in ("STARTING", "RUNNING") and HostStatus.of(each, now).alive]
-    broken = any(is_broken(unit.state, dirty=unit.dirty) for unit in units)
+    broken = any(unit.broken for unit in units)
     moment = RunMoment(
         state=_state(facts, last=last),
         started_at=facts.started_at,

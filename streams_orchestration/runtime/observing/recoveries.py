@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from streams_orchestration.runtime.catalog.rows import UnitEventRow
 from streams_orchestration.runtime.catalog.states import EventKind
 from streams_orchestration.runtime.catalog.unit_columns import Moment
-from streams_orchestration.runtime.units.unit_status import PHASES, UnitEvent, phases_of
+from streams_orchestration.runtime.units.unit_status import PHASES, phases_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ MOMENTS: dict[EventKind, Moment] = {
 """Kind of an event -> the moment that it marks."""
 
 
-def find_recoveries(events: Iterable[UnitEvent]) -> tuple[Recovery, ...]:
+def find_recoveries(events: Iterable[UnitEventRow]) -> tuple[Recovery, ...]:
     """Return the recoveries that events are about.
 
     An attempt that failed is a recovery without an end; the next attempt is a recovery of its own. Events that belong

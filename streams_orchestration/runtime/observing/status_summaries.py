@@ -42,7 +42,7 @@ def advance_and_read_status(catalog: Catalog, application: str) -> ApplicationSt
     """
     advance_application(catalog, application)
     status = read_status(catalog, application)
-    lost = [unit.name for unit in status.units if unit.waits and unit.lost is not None]
+    lost = [unit.name for unit in status.units if unit.row.waits and unit.lost is not None]
     if (
         lost
         and status.state in ("RUNNING", "WAITING")

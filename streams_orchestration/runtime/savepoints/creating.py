@@ -194,7 +194,7 @@ def _explain_missing_cut(catalog: Catalog, application: str, rest: str) -> str:
     driven = [
         f"{unit.name} ends an epoch only when its start operator requests it"
         for unit in units
-        if unit.region is not None and unit.period is None and unit.name in rest
+        if unit.row.region is not None and unit.row.period is None and unit.name in rest
     ]
     return ", ".join([rest, *failing, *driven])
 

@@ -11,19 +11,18 @@ from pathlib import Path
 
 from streams_orchestration.model.brief import plural
 from streams_orchestration.pauses import Pauses
-from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.catalog.states import ENDED, waits_for_reset
+from streams_orchestration.runtime.catalog.rows import HostRow, UnitRow
+from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.errors.errors import HostLaunchError, NothingFailedError
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, ENTERED_LIMIT
 from streams_orchestration.runtime.units.broken_disks import kind_of_end
 from streams_orchestration.runtime.units.clock_set_back import unit_changes
 from streams_orchestration.runtime.units.region_events import FailureCause
 from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT, explain_timeout
-from streams_orchestration.runtime.units.region_record import is_used_up
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log, silence_of
 from streams_orchestration.runtime.units.unit_facts import Health
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
-from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS
+from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS, record_of
 
 LAUNCHES = 5
 """The number of failed launches in a row after which a host is no longer started automatically."""
@@ -99,10 +98,10 @@ class UnitFailure:
         if not self.restartable:
             return "its operators are `restartable: false`"
         if self.used_up and self.cause.outside:
-            resets = plural(unit.attempts, "reset")
+            resets = plural(unit.row.attempts, "reset")
             return f"its cause has lasted for longer than the restart limit allows, after {resets}"
         if self.used_up:
-            return f"{unit.attempts} of {plural(unit.max_attempts, 'reset')} in a row failed"
+            return f"{unit.row.attempts} of {plural(unit.row.max_attempts, 'reset')} in a row failed"
         if self.launches >= LAUNCHES:
             return f"its host failed to start {self.launches} times in a row"
         return None
@@ -172,19 +171,19 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     numbers = {pe.host for pe in pes}
     hosts = {host.id: host for host in status.hosts if host.id in numbers}
     broken = [pe for pe in pes if pe.state == "FAILED"]
-    causes = [FailureCause(explain_pe_failure(pe.id, pe.error), now, pe.kind, pe.outside) for pe in broken]
+    causes = [FailureCause(explain_pe_failure(pe.id, pe.row.error), now, pe.row.kind, pe.row.outside) for pe in broken]
     health = health_of(hosts.values(), next(iter(causes), None), now)
     gone = [hosts[number] for number in health.gone]
-    if not gone and unit.waits and unit.asked:
+    if not gone and unit.row.waits and unit.row.taken_up:
         return None  # the hosts are on their way
-    cause = health.cause or _overdue(unit, now)
+    cause = health.cause or _overdue(unit.row, now)
     if cause is None:
         return None
     failed = broken[0] if broken and not gone else None
     place = gone[0] if gone else failed
     near = place or next((pe for pe in pes if pe.state != "COMPLETED"), None)
     if unit.state == LIMIT:
-        cause = replace(cause, outside=unit.give_up_at is not None)
+        cause = replace(cause, outside=unit.row.give_up_at is not None)
     return UnitFailure(
         application=status.application,
         status=unit,
@@ -192,16 +191,16 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
         log=status.logs if near is None else near.log if place is not None else near.log.parent,
         machine=None if near is None else near.machine,
         here=near is None or near.here,
-        permanent=failed is not None and failed.permanent,
-        due_at=max([_due(unit, cause, failed), *map(_launch_due, gone)]),
-        restartable=all(pe.restartable for pe in pes if pe.host in health.gone or pe.state == "FAILED"),
-        launches=max((host.launches for host in hosts.values()), default=0),
-        gone=tuple((host.id, host.launched_at) for host in gone),
-        used_up=_is_given_up(unit, cause.kind, now),
+        permanent=failed is not None and failed.row.permanent,
+        due_at=max([_due(unit.row, cause, failed), *(_launch_due(host.row) for host in gone)]),
+        restartable=all(pe.row.restartable for pe in pes if pe.host in health.gone or pe.state == "FAILED"),
+        launches=max((host.row.launches for host in hosts.values()), default=0),
+        gone=tuple((host.id, host.row.launched_at) for host in gone),
+        used_up=_is_given_up(unit.row, cause.kind, now),
     )
 
 
-def _overdue(unit: UnitStatus, now: float) -> FailureCause | None:
+def _overdue(unit: UnitRow, now: float) -> FailureCause | None:
     """Return why a unit needs a reset although its hosts and PEs work; None if it needs none."""
     if unit.waits or unit.state == LIMIT:
         outside = unit.give_up_at is not None
@@ -212,12 +211,12 @@ def _overdue(unit: UnitStatus, now: float) -> FailureCause | None:
     return FailureCause(reason, unit.since, TIMEOUT)
 
 
-def is_late(unit: UnitStatus | UnitRow, now: float) -> bool:
+def is_late(unit: UnitRow, now: float) -> bool:
     """Return True if a drain or reset of a unit takes longer than its timeout."""
     return unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline
 
 
-def _is_given_up(unit: UnitStatus, kind: str, now: float) -> bool:
+def _is_given_up(unit: UnitRow, kind: str, now: float) -> bool:
     """Return True if no attempt or no time is left for a kind of cause.
 
     A unit that is given up stays so whatever happens to it then. Otherwise each kind has attempts of its own: False for
@@ -225,12 +224,10 @@ def _is_given_up(unit: UnitStatus, kind: str, now: float) -> bool:
     """
     if unit.state == LIMIT:
         return True
-    if unit.kind not in ("", kind):
-        return False
-    return is_used_up(unit.attempts, unit.max_attempts, unit.give_up_at, now)
+    return unit.kind in ("", kind) and record_of(unit).gives_up(now)
 
 
-def _due(unit: UnitStatus, cause: FailureCause, failed: PeStatus | None) -> float:
+def _due(unit: UnitRow, cause: FailureCause, failed: PeStatus | None) -> float:
     """Return when a unit is due for a reset, in unix seconds; 0.0 without an outage.
 
     The pause since the detection grows with the earlier resets for the same kind of cause. Unless the cause is
@@ -240,11 +237,11 @@ def _due(unit: UnitStatus, cause: FailureCause, failed: PeStatus | None) -> floa
     if unit.outage is None:
         return 0.0
     detected = unit.outage["detected"]
-    tried = unit.tried(cause.kind)
+    tried = record_of(unit).tried(cause.kind, detected).number
     if cause.outside:
         return detected + BACK_OFF._replace(longest=unit.restart_pause).after(tried)
     times = failed.failed_times if failed is not None else 0
-    if unit.region is None and unit.restarts and detected - (unit.reset_times.at or 0.0) <= STEADY_SECONDS:
+    if unit.region is None and unit.restarts and detected - (unit.resets.at or 0.0) <= STEADY_SECONDS:
         times = max(times, unit.restarts + 1)
     return detected + max(BACK_OFF.after(times - 1), RESET_PAUSES.after(tried))
 
@@ -255,12 +252,12 @@ def _kind_of_host(host: HostStatus) -> str:
     For a host that has ended since it could not use a file, the kind names the host and its machine; otherwise it
     names the host alone.
     """
-    if host.state == "FAILED" and host.machine is not None and host.storage_error is not None:
+    if host.state == "FAILED" and host.machine is not None and host.row.storage_error is not None:
         return kind_of_end(host.id, host.machine)
     return f"host {host.id}"
 
 
-def _launch_due(host: HostStatus) -> float:
+def _launch_due(host: HostRow) -> float:
     """Return the unix seconds before which a host is not launched again; 0.0 until two launches in a row failed."""
     return host.launched_at + LAUNCH_PAUSES.after(host.launches - 1) if host.launches > 1 else 0.0
 
@@ -285,7 +282,7 @@ def health_of(hosts: Iterable[HostStatus], failed: FailureCause | None, now: flo
         reason = explain_host_failure(host, now)
         if reason is not None:
             gone[host.id] = FailureCause(reason, host.heard_at, _kind_of_host(host))
-        if host.pid is None and host.state not in ("STARTING", "WAITING"):
+        if host.row.pid is None and host.state not in ("STARTING", "WAITING"):
             continue  # a host that was never launched finds everything rolled back when it comes
         failure = failure or gone.get(host.id)
         up = up and host.alive and host.state == "RUNNING" and reason is None
@@ -305,7 +302,7 @@ def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
     """
     if unit.state in ENDED:
         return False
-    waits = waits_for_reset(unit.state, dirty=unit.dirty) and unit.asked != unit.generation
+    waits = unit.waits and not unit.taken_up
     sick = health is not None and (health.failure is not None or bool(health.gone) or health.ahead)
     return unit.state == LIMIT or is_late(unit, now) or waits or sick or bool(unit_changes(unit, now))
 
@@ -325,23 +322,23 @@ def explain_host_failure(host: HostStatus, now: float) -> str | None:
         host: the status of the host as read from the catalog.
         now: unix seconds.
     """
-    if host.state == "STOPPED" and host.launched_at and host.pid is None:
-        waited = now - host.launched_at
+    if host.state == "STOPPED" and host.row.launched_at and host.row.pid is None:
+        waited = now - host.row.launched_at
         return f"the new host {host.id} was not started in {waited:.0f} s" if waited > ENTERED_LIMIT else None
     if host.state in (*ENDED, "WAITING"):
         return None
     if host.state == "FAILED":
         return f"host {host.id} failed: {host.error}"
-    if host.pid is not None and host.here and not host.alive:
+    if host.row.pid is not None and host.here and not host.alive:
         return f"host {host.id} ({host.process}) is gone" + (f"; {host.error}" if host.error else "")
-    silence = silence_of(host, now)
+    silence = silence_of(host.row, now)
     if not silence.too_long:
         return None
-    if host.pid is None and host.machine is None:
+    if host.row.pid is None and host.machine is None:
         command = "the command that was to start it has ended"
         return f"host {host.id} did not come up in {silence.seconds:.0f} s, and {command}"
-    if host.pid is None:
+    if host.row.pid is None:
         agent = "its agent does not answer"
         return f"host {host.id} was not started on {host.machine} in {silence.seconds:.0f} s; {agent}"
-    how_long = "in" if host.heartbeat_at is None else "for"
+    how_long = "in" if host.row.heartbeat_at is None else "for"
     return f"host {host.id} gave no heartbeat {how_long} {silence.seconds:.0f} s"

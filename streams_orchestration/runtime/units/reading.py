@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,12 +23,11 @@ from streams_orchestration.runtime.catalog.rows import (
 from streams_orchestration.runtime.catalog.states import ENDED, state_in_effect
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import NotDeployedError
-from streams_orchestration.runtime.programs.spread import LevelSpread
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.host_requirements import misplaced
 from streams_orchestration.runtime.units.repeated_failures import times_of_failure
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
-from streams_orchestration.runtime.units.unit_status import UnitEvent, UnitStatus
+from streams_orchestration.runtime.units.unit_status import UnitStatus
 
 FULL_BYTES = 4 * 1024 * 1024
 """The free bytes below which a disk counts as full."""
@@ -113,15 +112,16 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
     state = state_in_effect(row.wanted, row.state)
     of = {"of": application}
     units = UnitRow.all(connection, _UNITS, of)
-    events: dict[str, list[UnitEvent]] = defaultdict(list)
+    events: dict[str, list[UnitEventRow]] = defaultdict(list)
     for event in UnitEventRow.all(connection, _EVENTS, of):
-        events[event.unit].append(
-            UnitEvent(event.at, event.kind, event.generation, event.epoch, event.attempts, event.seconds, event.cause)
-        )
+        events[event.unit].append(event)
     generations = {unit.name: unit.generation for unit in units}
     logs, disk = home.logs(application), _disk_error(home)
     hosts = HostRow.all(connection, _HOSTS, of)
-    rows = PeRow.all(connection, _PES, of)
+    pes = PeRow.all(connection, _PES, of)
+    pes_of: dict[str, list[PeRow]] = defaultdict(list)
+    for pe in pes:
+        pes_of[pe.unit].append(pe)
     placed = any(host.machine is not None for host in hosts)
     machines = {each.name: each for each in MachineRow.all(connection, _MACHINES)} if placed else {}
     wrong = misplaced([row for row in hosts if row.machine is not None and HostStatus.of(row, now).alive], machines)
@@ -130,10 +130,6 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
         log = _logs_of(host, machines, logs) / f"host-{host.id}.log"
         status = HostStatus.of(host, now, error=disk, log=log)
         statuses[host.id] = replace(status, misplaced=wrong.get(host.id, ()))
-    pes = tuple(_pe_status(pe, generations[pe.unit], statuses[pe.host], now) for pe in rows)
-    pes_of: dict[str, list[PeStatus]] = defaultdict(list)
-    for pe in pes:
-        pes_of[pe.unit].append(pe)
     return UnitsStatus(
         application=application,
         state=state if state != "RUNNING" or all(host.state != "WAITING" for host in hosts) else "WAITING",
@@ -141,9 +137,14 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
         life=row.life,
         deployed_at=row.deployed_at,
         hosts=tuple(statuses.values()),
-        pes=pes,
+        pes=tuple(_pe_status(pe, generations[pe.unit], statuses[pe.host], now) for pe in pes),
         units=tuple(
-            _unit_status(unit, pes_of[unit.name], events[unit.name])
+            UnitStatus(
+                unit,
+                pes=tuple(pe.id for pe in pes_of[unit.name]),
+                open_epoch=min(pe.epoch for pe in pes_of[unit.name]),
+                events=tuple(events[unit.name]),
+            )
             for unit in sorted(units, key=lambda unit: (unit.region is None, unit.region, unit.name))
         ),
         logs=logs,
@@ -158,67 +159,7 @@ def _logs_of(host: HostRow, machines: Mapping[str, MachineRow], logs: Path) -> P
 
 def _pe_status(pe: PeRow, generation: int, host: HostStatus, now: float) -> PeStatus:
     log = host.log.with_name(f"pe-{pe.id}.log")
-    return PeStatus(
-        id=pe.id,
-        operators=tuple(pe.operators),
-        host=pe.host,
-        unit=pe.unit,
-        state=pe.state,
-        generation=generation,
-        batch=pe.batch,
-        epoch=pe.epoch,
-        rows_in=pe.rows_in,
-        rows_out=pe.rows_out,
-        busy_seconds=pe.busy_seconds,
-        committed_at=pe.committed_at,
-        error=pe.error,
-        log=log,
-        permanent=pe.permanent,
-        levels=tuple(map(LevelSpread.of, pe.levels)),
-        restartable=pe.restartable,
-        running=pe.running,
-        failed_times=times_of_failure(pe.failures, now),
-        machine=host.machine,
-        here=host.here,
-        kind=pe.kind,
-        outside=pe.outside,
-    )
-
-
-def _unit_status(unit: UnitRow, pes: Sequence[PeStatus], events: Sequence[UnitEvent]) -> UnitStatus:
-    return UnitStatus(
-        unit.name,
-        unit.region,
-        unit.state,
-        unit.generation,
-        unit.completed_epoch,
-        min(pe.epoch for pe in pes),
-        unit.attempts,
-        unit.max_attempts,
-        tuple(pe.id for pe in pes),
-        unit.completed_at,
-        unit.period,
-        current_epoch=unit.current_epoch,
-        drain_timeout=unit.drain_timeout,
-        reset_timeout=unit.reset_timeout,
-        since=unit.since,
-        dirty=unit.dirty,
-        cause=unit.cause,
-        asked=unit.asked == unit.generation,
-        timer=unit.timer,
-        deadline=unit.deadline,
-        resets=unit.reset_count,
-        restarts=unit.restarts,
-        drain_times=unit.drains,
-        reset_times=unit.resets,
-        outage=unit.outage,
-        events=tuple(events),
-        kind=unit.kind,
-        give_up_at=unit.give_up_at,
-        tries=unit.tries,
-        restart_pause=unit.restart_pause,
-        shown_epoch=unit.shown_epoch,
-    )
+    return PeStatus(pe, generation, log, times_of_failure(pe.failures, now), host.machine, host.here)
 
 
 def _disk_error(home: Home) -> str | None:

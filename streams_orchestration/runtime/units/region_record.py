@@ -58,18 +58,6 @@ class FilesKind(NamedTuple):
         return f"files: {'end of ' if self.ends else ''}host {self.host} on {self.machine}"
 
 
-def is_used_up(attempts: int, max_attempts: int, give_up_at: float | None, at: float) -> bool:
-    """Return True if no reset is left for a cause: no time for one outside of the application, else no attempt (B3).
-
-    Args:
-        attempts: the resets since the last complete checkpoint.
-        max_attempts: their limit, as in `RegionRecord`.
-        give_up_at: the time at which resets for a cause outside of the application end; None for any other cause.
-        at: unix seconds.
-    """
-    return attempts >= max_attempts if give_up_at is None else at >= give_up_at
-
-
 @dataclass(frozen=True, slots=True)
 class RegionRecord:
     """A region between two events (B2). Times are in unix seconds."""
@@ -133,8 +121,11 @@ class RegionRecord:
         return self.attempts - 1
 
     def gives_up(self, at: float) -> bool:
-        """Return True if no reset may begin at this time, except a forced one (B3)."""
-        return is_used_up(self.attempts, self.max_attempts, self.give_up_at, at)
+        """Return True if no reset may begin at this time, except a forced one (B3).
+
+        For a cause outside of the application no time is left then, for any other cause no attempt.
+        """
+        return self.attempts >= self.max_attempts if self.give_up_at is None else at >= self.give_up_at
 
     def tried(self, kind: str, at: float, *, lately: bool = False) -> Tries:
         """Return the resets for a kind of cause, or the recent ones; without any, a new count that begins at `at`."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from streams_orchestration.runtime.catalog.rows import HostRow
+from streams_orchestration.runtime.catalog.rows import HostRow, PeRow
 from streams_orchestration.runtime.catalog.states import ApplicationState, HostState, PeState, heard_at
 from streams_orchestration.runtime.processes.processes import is_alive, is_here
 from streams_orchestration.runtime.programs.spread import LevelSpread
@@ -23,33 +23,17 @@ UNHEALTHY = "UNHEALTHY"
 class HostStatus:
     """One host: a detached process with one Spark application. Times are unix seconds."""
 
-    id: int
-    pid: int | None
-    """The pid of the process on its machine; None if none was recorded."""
+    row: HostRow
     alive: bool
     """True if the process with this pid and start time exists.
 
     On other machines, True if the host sends heartbeats or may yet start.
     """
-    state: HostState
-    launched_at: float
-    heartbeat_at: float | None
-    """The time of the last heartbeat; None before the first one after a launch."""
+    here: bool
+    """True if the host's process can be observed from this process."""
     error: str | None
     """The error with which the host has ended, or because of which it waits or may fail soon; None without one."""
     log: Path
-    start_up: dict[str, float] | None = None
-    """Seconds from the command to the first committed batch, by phase; None before that."""
-    launches: int = 0
-    """The number of launches in a row that did not come up."""
-    machine: str | None = None
-    """The machine on which the host runs, or whose agent is to start it; None for the machine that launched it."""
-    here: bool = True
-    """True if the host's process can be observed from this process."""
-    storage_error: str | None = None
-    """The error because of which the host does not reach the storage, with the remedy; None if it reaches it."""
-    storage_failed_at: float | None = None
-    """The unix time since which the host does not reach the storage; None if it reaches it."""
     misplaced: tuple[str, ...] = ()
     """The reasons why the host should not be on its machine, or should not share it with another host of the
     application.
@@ -58,9 +42,24 @@ class HostStatus:
     """
 
     @property
+    def id(self) -> int:
+        """The number of the host."""
+        return self.row.id
+
+    @property
+    def state(self) -> HostState:
+        """The state in its row; `shown_state` is the current one."""
+        return self.row.state
+
+    @property
+    def machine(self) -> str | None:
+        """The machine on which the host runs, or whose agent is to start it; None for the machine that launched it."""
+        return self.row.machine
+
+    @property
     def heard_at(self) -> float:
         """The time of the host's last sign of life, in unix seconds; see `heard_at` of the states."""
-        return heard_at(self.launched_at, self.heartbeat_at)
+        return heard_at(self.row.launched_at, self.row.heartbeat_at)
 
     @property
     def log_place(self) -> str:
@@ -70,7 +69,7 @@ class HostStatus:
     @property
     def lost(self) -> bool:
         """True if the host's process is gone, and the catalog has not recorded that yet."""
-        return not self.alive and self.pid is not None and self.state in ("STARTING", "RUNNING")
+        return not self.alive and self.row.pid is not None and self.state in ("STARTING", "RUNNING")
 
     @property
     def shown_state(self) -> str:
@@ -92,38 +91,23 @@ class HostStatus:
         """
         here = is_here(row.space) and not waits_for_agent(row)
         alive = is_alive(row.pid, row.process_started) if here else _is_heard(row, now)
-        return cls(
-            id=row.id,
-            pid=row.pid,
-            alive=alive,
-            state=row.state,
-            launched_at=row.launched_at,
-            heartbeat_at=row.heartbeat_at,
-            error=row.error or error,
-            log=log,
-            start_up=row.start_up,
-            launches=row.launches,
-            machine=row.machine,
-            here=here,
-            storage_error=row.storage_error,
-            storage_failed_at=row.storage_failed_at,
-        )
+        return cls(row, alive, here, row.error or error, log)
 
     @property
     def process(self) -> str:
         """The process in words: `pid 4711`, `pid 4711 on north`, `no process`."""
         on = f" on {self.machine}" if self.machine is not None else ""
-        if self.pid is not None:
-            return f"pid {self.pid}{on}"
+        if self.row.pid is not None:
+            return f"pid {self.row.pid}{on}"
         return f"no process{on} yet" if self.state == "STARTING" else "no process"
 
     def storage_problem(self, now: float) -> str | None:
         """Return why and for how long a live host does not reach the storage; None if it does, or is not alive."""
-        if not self.alive or self.storage_error is None:
+        if not self.alive or self.row.storage_error is None:
             return None
         where = f"host {self.id}" if self.machine is None else f"host {self.id} on {self.machine}"
-        since = max(now - (self.storage_failed_at or now), 0.0)
-        return f"{where} has not reached the storage for {since:.0f} s: {self.storage_error}"
+        since = max(now - (self.row.storage_failed_at or now), 0.0)
+        return f"{where} has not reached the storage for {since:.0f} s: {self.row.storage_error}"
 
 
 def waits_for_agent(row: HostRow) -> bool:
@@ -147,7 +131,7 @@ class Silence(NamedTuple):
         return self.seconds > self.limit
 
 
-def silence_of(host: HostRow | HostStatus, now: float) -> Silence:
+def silence_of(host: HostRow, now: float) -> Silence:
     """Return the silence of a host that is wanted to run.
 
     From its launch it may be silent for `AGENT_LIMIT` seconds until its process starts, and for `START_LIMIT` until its
@@ -181,44 +165,41 @@ def place_of_log(log: Path, machine: str | None, *, here: bool) -> str:
 class PeStatus:
     """One PE: a Structured Streaming query. Rows are totals of committed batches since the application's start."""
 
-    id: int
-    operators: tuple[str, ...]
-    host: int
-    unit: str
-    state: PeState
+    row: PeRow
     generation: int
-    batch: int
-    """The last committed batch; -1 before the first."""
-    epoch: int
-    """The open epoch."""
-    rows_in: int
-    """Tuples that came in: from streams of other PEs, and from outside by its operators."""
-    rows_out: int
-    """Tuples that went out: to streams that leave the PE, and to targets of its sinks."""
-    busy_seconds: float
-    """Wall seconds spent in committed batches."""
-    committed_at: float | None
-    """The time of the last commit in unix seconds; None before the first one."""
-    error: str | None
-    """The error with which the PE has failed; None without one."""
+    """The generation of its unit."""
     log: Path
-    permanent: bool = False
-    """True if the error would recur after a reset: it comes from the data, or the last cut lacks a file."""
-    levels: tuple[LevelSpread, ...] = ()
-    """The spread of its operators and channels over the tasks of its query."""
-    restartable: bool = True
-    running: int = 0
-    """The generation in which the PE was last seen to run."""
     failed_times: int = 0
     """The number of recent failures of the code that failed last; 0 if no operator has failed."""
     machine: str | None = None
     """The name of its host's machine, if an agent runs there; else None."""
     here: bool = True
     """True if the PE's host runs on this machine."""
-    kind: str = ""
-    """Kind of the error: failures of one kind have the same cause."""
-    outside: bool = False
-    """True if the cause of the error is outside of the application, so that it passes by itself."""
+
+    @property
+    def id(self) -> int:
+        """The number of the PE."""
+        return self.row.id
+
+    @property
+    def unit(self) -> str:
+        """The name of its unit."""
+        return self.row.unit
+
+    @property
+    def host(self) -> int:
+        """The number of its host."""
+        return self.row.host
+
+    @property
+    def state(self) -> PeState:
+        """The state in its row; `UnitsStatus.state_of` returns the current one."""
+        return self.row.state
+
+    @property
+    def levels(self) -> tuple[LevelSpread, ...]:
+        """The spread of its operators and channels over the tasks of its query."""
+        return tuple(map(LevelSpread.of, self.row.levels))
 
     @property
     def log_place(self) -> str:
@@ -254,7 +235,7 @@ class UnitsStatus:
             return self.state
         if any(self.state_of(pe) == LOST for pe in self.pes):
             return LOST
-        broken = any(unit.broken for unit in self.units) or any(pe.state == "FAILED" for pe in self.pes)
+        broken = any(unit.row.broken for unit in self.units) or any(pe.state == "FAILED" for pe in self.pes)
         return UNHEALTHY if broken else self.state
 
     def state_of(self, pe: PeStatus) -> str:
@@ -270,7 +251,7 @@ class UnitsStatus:
 
         It is `LOST` while a PE is lost and the catalog has not recorded that yet, otherwise the recorded state.
         """
-        unaware = unit.state in ("STARTED", "PROCESSING", "DRAINING") and not unit.waits
+        unaware = unit.state in ("STARTED", "PROCESSING", "DRAINING") and not unit.row.waits
         lost = unaware and any(pe.id in unit.pes and self.state_of(pe) == LOST for pe in self.pes)
         return LOST if lost else unit.state
 

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import get_args
 
-from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.model.brief import plural
-from streams_orchestration.runtime.catalog.states import (
-    EventKind,
-    Timer,
-    UnitState,
-    is_broken,
-    visible_epoch,
-    waits_for_reset,
-)
-from streams_orchestration.runtime.catalog.unit_columns import Moment, ResetDurations, Tries
+from streams_orchestration.runtime.catalog.rows import UnitEventRow, UnitRow
+from streams_orchestration.runtime.catalog.states import UnitState
+from streams_orchestration.runtime.catalog.unit_columns import Moment
 from streams_orchestration.runtime.units.region_events import REQUESTED
 
 LOST_REMEDY = "Restore it from a copy, or start over with --fresh"
@@ -34,23 +27,6 @@ _PHASE_NAMES = {
     "done": "restart",
     "committed": "first commit",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class UnitEvent:
-    """An event of a unit. The catalog keeps the last hundred events of each unit."""
-
-    at: float
-    """The time of the event in unix seconds."""
-    kind: EventKind
-    generation: int
-    epoch: int
-    """The last complete epoch at the time of the event."""
-    attempts: int
-    seconds: float | None = None
-    """The seconds that the reset took, or for which the failure went unnoticed (`unhealthy`); None for other kinds."""
-    cause: str | None = None
-    """The cause in words; None if the event has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,88 +63,37 @@ def phases_of(moments: Mapping[Moment, float]) -> dict[str, float]:
 class UnitStatus:
     """One unit of recovery: a consistent region over its PEs (`region-0`), or one PE in no region (`pe-3`)."""
 
-    name: str
-    region: int | None
-    """The least number of its regions; None for a PE in no region."""
-    state: UnitState
-    generation: int
-    completed_epoch: int
-    """The last complete epoch: the cut that a reset goes back to; 0 is the initial state."""
-    open_epoch: int
-    attempts: int
-    """The number of resets since the last complete epoch (B5)."""
-    max_attempts: int
-    """The limit of attempts; a forced reset adds the configured number until an epoch is complete (B3)."""
+    row: UnitRow
     pes: tuple[int, ...]
-    completed_at: float | None
-    """The time of the last complete epoch in unix seconds; None before the first one."""
-    period: float | None
-    """The seconds between drains; None for an operator-driven region and for a PE in no region."""
-    current_epoch: int = 1
-    """The sequence id of the current or the next drain; it also grows with every reset (B4)."""
-    drain_timeout: float = 0.0
-    """The seconds from the trigger until an epoch must be complete (B8)."""
-    reset_timeout: float = 0.0
-    """The seconds until every PE must run again (B8)."""
-    since: float = 0.0
-    """The time at which the unit entered its state, in unix seconds."""
-    dirty: bool = False
-    """True if the unit cannot start without a reset."""
-    cause: str | None = None
-    """The reason why the unit is unhealthy or is being reset, kept until it completes an epoch; None without one."""
-    asked: bool = False
-    """True if a process has taken up the reset that the unit needs."""
-    timer: Timer | None = None
-    """Kind of the timer that fires at `deadline`: period, drain or reset; None while no timer is set."""
-    deadline: float | None = None
-    """Unix seconds; None without a timer."""
-    resets: int = 0
-    """The number of all resets since the application was deployed."""
-    restarts: int = 0
-    """The number of resets of a PE outside of regions that followed one another closely."""
-    drain_times: ResetDurations = field(default_factory=ResetDurations)
-    reset_times: ResetDurations = field(default_factory=ResetDurations)
-    outage: dict[Moment, float] | None = None
-    """Moment of the last outage -> its unix seconds, as in `PHASES`; None if there was none."""
-    events: tuple[UnitEvent, ...] = ()
+    open_epoch: int
+    """The lowest open epoch of its PEs."""
+    events: tuple[UnitEventRow, ...] = ()
     """The events, the oldest first."""
-    kind: str = ""
-    """The kind of the cause; the attempts of each kind are counted separately."""
-    give_up_at: float | None = None
-    """The unix time at which resets for a cause outside of the application end; None for other causes."""
-    tries: tuple[Tries, ...] = ()
-    """The resets for each kind of cause since the last complete epoch."""
-    restart_pause: float = DEFAULT_RESTART.pause
-    """The longest pause between two resets for a cause outside of the application, in seconds."""
-    shown_epoch: int | None = None
-    """The last epoch visible outside of the application while a redeploy is on trial.
-
-    None if all complete epochs are visible.
-    """
 
     @property
-    def shown(self) -> int:
-        """The last epoch whose results are visible outside of the application."""
-        return visible_epoch(self.completed_epoch, self.shown_epoch)
-
-    def tried(self, kind: str) -> int:
-        """Return how many resets for a kind of cause there were since the last complete epoch."""
-        return next((each.number for each in self.tries if each.kind == kind and not each.lately), 0)
+    def name(self) -> str:
+        """The name of the unit: `region-0`, or `pe-3` for a PE in no region."""
+        return self.row.name
 
     @property
-    def waits(self) -> bool:
-        """True if the unit waits for a reset."""
-        return waits_for_reset(self.state, dirty=self.dirty)
+    def state(self) -> UnitState:
+        """The state in its row; `UnitsStatus.state_of_unit` returns the current one."""
+        return self.row.state
 
     @property
-    def broken(self) -> bool:
-        """True if the unit needs a reset or is being reset."""
-        return is_broken(self.state, dirty=self.dirty)
+    def generation(self) -> int:
+        """The number of the run of the unit, which each reset raises."""
+        return self.row.generation
+
+    @property
+    def completed_epoch(self) -> int:
+        """The last complete epoch: the cut that a reset goes back to; 0 is the initial state."""
+        return self.row.completed_epoch
 
     @property
     def works(self) -> bool:
         """True if the unit's PEs run or have ended."""
-        return not self.waits and self.state in ("PROCESSING", "DRAINING", "COMPLETED")
+        return self.state in ("PROCESSING", "DRAINING", "COMPLETED")
 
     def came_back_from(self, generation: int) -> bool:
         """Return True if all its PEs have run again since it failed in this generation, whatever has happened later."""
@@ -195,12 +120,12 @@ class UnitStatus:
     @property
     def phases(self) -> dict[str, float]:
         """The seconds of each phase of the last reset; see `phases_of`."""
-        return phases_of(self.outage or {})
+        return phases_of(self.row.outage or {})
 
 
 def find_last_cause(unit: UnitStatus) -> str | None:
-    """Return why a unit was last unhealthy or reset, from its events; None if they do not show a cause."""
-    return next((event.cause for event in reversed(unit.events) if event.cause), None)
+    """Return why a unit is unhealthy or was last reset; None if neither its row nor its events show a cause."""
+    return unit.row.cause or next((event.cause for event in reversed(unit.events) if event.cause), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ def log_event(
         kind: the kind of the event.
         at: unix seconds.
         generation: the generation of the unit then.
-        seconds: see `UnitEvent`.
+        seconds: see `UnitEventRow`.
         cause: the cause in words; None without one.
     """
     this = {"of": unit.application, "by": unit.name}

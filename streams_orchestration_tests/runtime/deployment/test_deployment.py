@@ -120,7 +120,7 @@ def test_deploying_again_goes_on_where_it_stood(home: Home, file: Path):
     assert read_status(Catalog(home), "app").state == "STOPPED"
     again = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
     (pe,) = read_status(Catalog(home), "app").pes
-    assert (pe.batch, pe.state, pe.generation) == (0, "WANTED", 2)
+    assert (pe.row.batch, pe.state, pe.generation) == (0, "WANTED", 2)
     again.run()
     assert published(again.published("Out")) == expected_totals(rows(COUNT))
 
@@ -138,7 +138,7 @@ def test_an_application_that_is_stopped_during_a_reset_continues_from_the_cut(
             connection.execute(update(tables.pe).values(state="FAILED", error="boom"))
         advance_units(local.catalog, "app")
     (unit,) = read_status(Catalog(home), "app").units
-    assert (unit.state, unit.open_epoch > unit.current_epoch) == ("UNHEALTHY" if fails_again else "RESETTING", True)
+    assert (unit.state, unit.open_epoch > unit.row.current_epoch) == ("UNHEALTHY" if fails_again else "RESETTING", True)
     cancel_application(Catalog(home), "app", 0.0)
     again = LocalApplication(home, totals(file, fusion="manual", pes=1), 5)
     again.run()

@@ -18,14 +18,14 @@ from streams_orchestration.runtime.errors.errors import CatalogUnavailableError,
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import LAUNCH_PAUSES, FailedAgainError, UnitFailure
-from streams_orchestration.runtime.units.unit_status import UnitEvent
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
+from streams_orchestration_tests.runtime.readings import changed, unit_event
 
 TIMEOUT_SECONDS = 120.0
 WORKS = status()
 FAILED = status(pes=(pe(0, state="FAILED", error="boom"), pe(1)), units=(unit(generation=2),))
-GONE = status(hosts=(host(alive=False, state="STARTING"),), units=(unit(generation=2, state="UNHEALTHY", asked=True),))
-RECOVERED = (UnitEvent(NOW, "reset done", 2, 4, 1),)
+GONE = status(hosts=(host(alive=False, state="STARTING"),), units=(unit(generation=2, state="UNHEALTHY", asked=2),))
+RECOVERED = (unit_event(NOW, "reset done", 2, 4, 1),)
 
 
 def test_a_step_begins_each_reset_once_and_after_the_patience():
@@ -67,7 +67,7 @@ class Awaited:
 
     def observe(self, *_: object) -> ApplicationStatus:
         seen = self.check(self.now)
-        alive = [replace(each, heartbeat_at=NOW + self.now) if each.alive else each for each in seen.hosts]
+        alive = [changed(each, heartbeat_at=NOW + self.now) if each.alive else each for each in seen.hosts]
         return replace(seen, hosts=tuple(alive))
 
     def reset(self, _catalog: Catalog, failure: UnitFailure) -> None:
@@ -88,7 +88,7 @@ def test_a_unit_whose_host_is_gone_and_that_nobody_resets_is_reset_again(monkeyp
 
 
 def test_a_host_that_does_not_come_up_is_not_started_again_before_its_pause_is_over(monkeypatch: pytest.MonkeyPatch):
-    third = replace(GONE.hosts[0], launches=3, launched_at=NOW)
+    third = changed(GONE.hosts[0], launches=3, launched_at=NOW)
     awaited = Awaited(monkeypatch, lambda at: replace(GONE, hosts=(third,)) if at < 100.0 else WORKS)
     awaited.wait()
     assert awaited.resets == [(2, LAUNCH_PAUSES.after(2))]
@@ -116,7 +116,7 @@ def test_awaiting_a_reset_ends_with_the_reason(
 
 
 def test_a_failure_whose_reset_is_due_later_than_the_wait_ends_is_the_reason(monkeypatch: pytest.MonkeyPatch):
-    fourth = replace(GONE.hosts[0], launches=4, launched_at=NOW)
+    fourth = changed(GONE.hosts[0], launches=4, launched_at=NOW)
     awaited = Awaited(monkeypatch, lambda _: replace(GONE, hosts=(fourth,)))
     with pytest.raises(FailedAgainError, match="is gone"):
         awaited.wait()
@@ -155,7 +155,7 @@ def test_other_units_are_left_alone_by_a_wait_for_one(monkeypatch: pytest.Monkey
     waiting = status(pes=pes, units=(unit(pes=(0,)), other))
     awaited = Awaited(
         monkeypatch,
-        lambda at: waiting if at < 60.0 else replace(waiting, pes=(replace(pes[0], state="RUNNING"), pes[1])),
+        lambda at: waiting if at < 60.0 else replace(waiting, pes=(changed(pes[0], state="RUNNING"), pes[1])),
     )
     awaited.wait()
     assert (awaited.resets, awaited.now) == ([], 60.0)

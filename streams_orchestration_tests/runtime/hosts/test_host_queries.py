@@ -56,7 +56,7 @@ def test_a_query_that_fails_for_what_the_last_cut_needs_fails_for_good(host: Hos
     monkeypatch.setattr(queries, "check_and_record_cuts", lambda *_: {"region-0": "it is lost"})
     host.reconcile()
     for pe in read_status(Catalog(host.home), "app").pes:
-        assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, "a segment is gone")
+        assert (pe.state, pe.row.permanent, pe.row.error) == ("FAILED", True, "a segment is gone")
 
 
 def test_a_failure_of_a_sink_stays_although_the_query_of_its_pe_runs(host: Host):
@@ -64,8 +64,8 @@ def test_a_failure_of_a_sink_stays_although_the_query_of_its_pe_runs(host: Host)
     lost = OutputError("Out", "an output is gone", lost=True)
     record_failure(host.catalog, "app", "Out", lost)
     host.reconcile()
-    (pe,) = (pe for pe in read_status(Catalog(host.home), "app").pes if "Out" in pe.operators)
-    assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, str(lost))
+    (pe,) = (pe for pe in read_status(Catalog(host.home), "app").pes if "Out" in pe.row.operators)
+    assert (pe.state, pe.row.permanent, pe.row.error) == ("FAILED", True, str(lost))
 
 
 def test_a_host_rotates_its_log_and_that_of_the_standby_it_was(host: Host, monkeypatch: pytest.MonkeyPatch):

@@ -138,11 +138,11 @@ def test_a_host_that_dies_takes_down_only_its_own_pes(tmp_path: Path, launcher: 
     first, second = launcher.pid(0), launcher.pid(1)
     killed(first)
     status = read_status(Catalog(home), "app")
-    (failure,) = find_failures(status, status.hosts[0].launched_at + 1)
+    (failure,) = find_failures(status, status.hosts[0].row.launched_at + 1)
     assert f"host 0 (pid {first}) is gone" in failure.cause.reason
     reset_unit(Catalog(home), "app", failure.unit, generation=failure.generation)
     after = read_status(Catalog(home), "app")
-    assert [host.pid for host in after.hosts] == [launcher.pid(0), second]
+    assert [host.row.pid for host in after.hosts] == [launcher.pid(0), second]
     assert launcher.pid(0) != first
     assert [pe.state for pe in after.pes] == ["STARTING", "RUNNING"]
     assert sorted((unit.state, unit.generation) for unit in after.units) == [("STARTED", 1), ("UNHEALTHY", 1)]
@@ -243,7 +243,7 @@ def test_a_host_that_is_up_reports_its_process_and_has_not_failed(home: Home, la
     presence.join()
     presence.report_up()
     (host,) = read_status(Catalog(home), "app").hosts
-    assert (host.state, host.pid, host.alive, host.error) == ("RUNNING", os.getpid(), True, None)
+    assert (host.state, host.row.pid, host.alive, host.error) == ("RUNNING", os.getpid(), True, None)
 
 
 @pytest.mark.parametrize(
@@ -267,11 +267,11 @@ def test_a_host_that_could_not_use_a_file_says_so_until_it_is_started_again(
     presence.join()
     presence.report_failure("it has ended", error)
     (host,) = read_status(Catalog(home), "app").hosts
-    assert (host.state, host.storage_error) == ("FAILED", reason)
+    assert (host.state, host.row.storage_error) == ("FAILED", reason)
     killed(launcher.families(home)[0][0].pid)
     launch_hosts(Catalog(home), "app")
     (host,) = read_status(Catalog(home), "app").hosts
-    assert (host.state, host.storage_error) == ("STARTING", None)
+    assert (host.state, host.row.storage_error) == ("STARTING", None)
 
 
 def test_a_host_that_was_paused_and_replaced_is_stopped(home: Home, launcher: FakeLauncher):
@@ -294,7 +294,7 @@ def test_a_paused_host_is_killed_by_the_reset_that_starts_another(home: Home, la
         connection.execute(update(tables.host).values(state="RUNNING", launched_at=1.0, heartbeat_at=1.0))
     reset_unit(Catalog(home), "app", "region-0")
     assert not is_alive(paused.pid, paused.started)
-    assert read_status(Catalog(home), "app").hosts[0].pid == launcher.pid(0) != paused.pid
+    assert read_status(Catalog(home), "app").hosts[0].row.pid == launcher.pid(0) != paused.pid
 
 
 def test_cancel_stops_all_even_a_host_that_does_not_listen(home: Home, launcher: FakeLauncher):

@@ -145,7 +145,7 @@ def test_a_host_that_is_moved_does_not_keep_the_troubles_of_its_machine(place: P
     place.registered("c")
     HostRescheduler(place.home, "a").reschedule_hosts()
     status = read_status(place.catalog, place.name)
-    assert {host.machine for host in status.hosts if host.storage_error is None} == {"c"}
+    assert {host.machine for host in status.hosts if host.row.storage_error is None} == {"c"}
 
 
 def test_the_move_of_a_host_is_a_launch_that_counts_until_the_host_comes_up(place: Place):

@@ -86,7 +86,7 @@ def test_a_host_whose_only_machine_is_lost_waits_without_using_up_resets(place: 
     status = read_status(place.catalog, place.name)
     assert (status.state, place.host.state) == ("WAITING", "WAITING")
     assert "south is lost, since its lease has ended" in (place.host.error or "")
-    assert [unit.state for unit in status.units if unit.attempts] == []
+    assert [unit.state for unit in status.units if unit.row.attempts] == []
     assert find_failures(status, clock.now() + 3600.0) == ()
     place.registered("south")
     HostRescheduler(place.home, "north").reschedule_hosts()

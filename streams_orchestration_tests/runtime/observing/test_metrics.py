@@ -207,7 +207,7 @@ def test_rows_of_a_pe_are_tuples_of_streams_and_data_but_not_names_that_are_look
     read = node("Read", "FileSource", "Names", parameters={"format": "parquet"}, config=ALONE if apart else {})
     application = ran(tmp_path, compiled([scan, read, sink("Out", "Read")], fusion="legacy" if apart else "manual"))
     status = read_status(application.catalog, application.name)
-    assert [(pe.rows_in, pe.rows_out) for pe in status.pes] == expected
+    assert [(pe.row.rows_in, pe.row.rows_out) for pe in status.pes] == expected
     assert [(pe.rows_in, pe.rows_out) for pe in metrics_of(application).pes] == expected
 
 

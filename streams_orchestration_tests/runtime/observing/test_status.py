@@ -14,11 +14,12 @@ from streams_orchestration.runtime.settings.limits import AGENT_LIMIT, ENTERED_L
 from streams_orchestration.runtime.units.failures import explain_host_failure, find_failures, health_of
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
+from streams_orchestration_tests.runtime.readings import changed, host_status, pe_status, unit_status
 
 NOW = 1_000_000.0
-HOST = HostStatus(0, 4711, True, "RUNNING", NOW - 500, NOW - 1, None, Path("host-0.log"))
-PE = PeStatus(0, ("Op",), 0, "region-0", "RUNNING", 3, 5, 2, 10, 10, 1.0, NOW - 1, None, Path("pe-0.log"))
-UNIT = UnitStatus("region-0", 0, "PROCESSING", 3, 1, 2, 1, 5, (0,), NOW - 5, 2.0)
+HOST = host_status(launched_at=NOW - 500, heartbeat_at=NOW - 1)
+PE = pe_status(generation=3)
+UNIT = unit_status(generation=3, completed_epoch=1, open_epoch=2, attempts=1, completed_at=NOW - 5, period=2.0)
 
 
 def status(
@@ -27,44 +28,44 @@ def status(
     return ApplicationStatus("app", state, "f", "life", NOW - 600, (host,), (pe,), (unit,), Path("logs"), ())
 
 
-NEW = replace(HOST, state="STOPPED", alive=False, pid=None, heartbeat_at=None)
+NEW = changed(HOST, state="STOPPED", alive=False, pid=None, heartbeat_at=None)
 """A host that nobody has started yet."""
-FAILED_PE = replace(PE, state="FAILED", error="operator Op: boom")
+FAILED_PE = changed(PE, state="FAILED", error="operator Op: boom")
 
 SOUND: dict[str, ApplicationStatus] = {
     "all well": status(),
-    "just deployed": status(replace(NEW, launched_at=0.0)),
-    "a new host of a redeploy": status(replace(NEW, launched_at=NOW - ENTERED_LIMIT)),
-    "starting": status(replace(HOST, state="STARTING", heartbeat_at=None, launched_at=NOW - START_LIMIT + 1)),
-    "a late heartbeat": status(replace(HOST, heartbeat_at=NOW - HEARTBEAT_LIMIT + 0.5)),
-    "host completed": status(replace(HOST, state="COMPLETED", alive=False, heartbeat_at=NOW - 9999)),
-    "application stopped": status(replace(HOST, alive=False), FAILED_PE, state="STOPPED"),
-    "application completed": status(replace(HOST, alive=False), FAILED_PE, state="COMPLETED"),
-    "unit completed": status(replace(HOST, alive=False), unit=replace(UNIT, state="COMPLETED")),
-    "unit stopped": status(pe=FAILED_PE, unit=replace(UNIT, state="STOPPED")),
+    "just deployed": status(changed(NEW, launched_at=0.0)),
+    "a new host of a redeploy": status(changed(NEW, launched_at=NOW - ENTERED_LIMIT)),
+    "starting": status(changed(HOST, state="STARTING", heartbeat_at=None, launched_at=NOW - START_LIMIT + 1)),
+    "a late heartbeat": status(changed(HOST, heartbeat_at=NOW - HEARTBEAT_LIMIT + 0.5)),
+    "host completed": status(changed(HOST, state="COMPLETED", alive=False, heartbeat_at=NOW - 9999)),
+    "application stopped": status(changed(HOST, alive=False), FAILED_PE, state="STOPPED"),
+    "application completed": status(changed(HOST, alive=False), FAILED_PE, state="COMPLETED"),
+    "unit completed": status(changed(HOST, alive=False), unit=changed(UNIT, state="COMPLETED")),
+    "unit stopped": status(pe=FAILED_PE, unit=changed(UNIT, state="STOPPED")),
 }
 
 FAILED: dict[str, tuple[ApplicationStatus, str, str]] = {
     "a new host that nobody starts": (
-        status(replace(NEW, launched_at=NOW - 2 * ENTERED_LIMIT)),
+        status(changed(NEW, launched_at=NOW - 2 * ENTERED_LIMIT)),
         f"the new host 0 was not started in {2 * ENTERED_LIMIT:.0f} s",
         "host-0.log",
     ),
     "an operator": (status(pe=FAILED_PE), "PE 0 failed: operator Op: boom", "pe-0.log"),
-    "host killed": (status(replace(HOST, alive=False)), "host 0 (pid 4711) is gone", "host-0.log"),
+    "host killed": (status(changed(HOST, alive=False)), "host 0 (pid 4711) is gone", "host-0.log"),
     "host gone at the start": (
-        status(replace(HOST, state="STARTING", alive=False, heartbeat_at=None)),
+        status(changed(HOST, state="STARTING", alive=False, heartbeat_at=None)),
         "host 0 (pid 4711) is gone",
         "host-0.log",
     ),
-    "host failed": (status(replace(HOST, state="FAILED", error="no Java")), "host 0 failed: no Java", "host-0.log"),
+    "host failed": (status(changed(HOST, state="FAILED", error="no Java")), "host 0 failed: no Java", "host-0.log"),
     "host hangs": (
-        status(replace(HOST, heartbeat_at=NOW - 30)),
+        status(changed(HOST, heartbeat_at=NOW - 30)),
         "host 0 gave no heartbeat for 30 s",
         "host-0.log",
     ),
     "host never came up": (
-        status(replace(HOST, state="STARTING", heartbeat_at=None, launched_at=NOW - 100)),
+        status(changed(HOST, state="STARTING", heartbeat_at=None, launched_at=NOW - 100)),
         "host 0 gave no heartbeat in 100 s",
         "host-0.log",
     ),
@@ -99,24 +100,24 @@ def test_a_host_of_another_machine_is_alive_as_long_as_it_has_not_failed(pid: in
 
 
 def test_a_unit_with_several_failed_pes_is_reported_once():
-    judged = status(pe=FAILED_PE, unit=replace(UNIT, pes=(0, 1)))
-    judged = replace(judged, pes=(FAILED_PE, replace(FAILED_PE, id=1)))
+    judged = status(pe=FAILED_PE, unit=changed(UNIT, pes=(0, 1)))
+    judged = replace(judged, pes=(FAILED_PE, changed(FAILED_PE, id=1)))
     assert len(find_failures(judged, NOW)) == 1
 
 
 def test_a_dead_host_fails_every_unit_that_has_a_pe_there():
-    other = replace(UNIT, name="pe-1", region=None, pes=(1,))
-    judged = status(replace(HOST, alive=False))
-    judged = replace(judged, pes=(PE, replace(PE, id=1, unit="pe-1")), units=(UNIT, other))
+    other = changed(UNIT, name="pe-1", region=None, pes=(1,))
+    judged = status(changed(HOST, alive=False))
+    judged = replace(judged, pes=(PE, changed(PE, id=1, unit="pe-1")), units=(UNIT, other))
     assert [failure.unit for failure in find_failures(judged, NOW)] == ["region-0", "pe-1"]
 
 
 def test_the_dead_host_that_a_report_names_is_the_cause_that_its_unit_records():
-    dead = replace(HOST, alive=False)
+    dead = changed(HOST, alive=False)
     judged = replace(
-        status(unit=replace(UNIT, pes=(0, 1))),
-        hosts=(dead, replace(dead, id=1)),
-        pes=(replace(PE, host=1), replace(PE, id=1, host=0)),
+        status(unit=changed(UNIT, pes=(0, 1))),
+        hosts=(dead, changed(dead, id=1)),
+        pes=(changed(PE, host=1), changed(PE, id=1, host=0)),
     )
     (failure,) = find_failures(judged, NOW)
     recorded = health_of(judged.hosts, None, NOW).failure
@@ -129,6 +130,6 @@ def test_the_dead_host_that_a_report_names_is_the_cause_that_its_unit_records():
     ("attempts", "permanent", "exhausted"), [(0, False, False), (4, False, False), (5, False, True), (0, True, True)]
 )
 def test_no_reset_is_tried_in_vain(attempts: int, permanent: bool, exhausted: bool):
-    judged = status(pe=replace(FAILED_PE, permanent=permanent), unit=replace(UNIT, attempts=attempts))
+    judged = status(pe=changed(FAILED_PE, permanent=permanent), unit=changed(UNIT, attempts=attempts))
     (failure,) = find_failures(judged, NOW)
     assert (failure.exhausted, failure.permanent) == (exhausted, permanent)

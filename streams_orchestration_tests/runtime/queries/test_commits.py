@@ -20,6 +20,7 @@ from streams_orchestration.runtime.stepping import StepError, publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration.runtime.units.controller import unit_row
+from streams_orchestration.runtime.units.unit_status import UnitStatus
 from streams_orchestration.runtime.units.unit_store import record_of
 from streams_orchestration_tests.runtime.applications import (
     compiled,
@@ -57,7 +58,7 @@ def content(local: LocalApplication) -> dict[str, list[Any]]:
         }
 
 
-def unit(local: LocalApplication) -> Any:
+def unit(local: LocalApplication) -> UnitStatus:
     return read_status(local.catalog, local.name).units[0]
 
 
@@ -108,11 +109,11 @@ def test_rows_are_counted_and_a_reset_takes_them_back(local: LocalApplication):
     (program,) = local.programs
     local.step(program)
     (pe,) = read_status(local.catalog, local.name).pes
-    assert (pe.rows_in, pe.rows_out) == (5, 10)
+    assert (pe.row.rows_in, pe.row.rows_out) == (5, 10)
     reset_unit(local.catalog, local.name, "region-0")
     (pe,) = read_status(local.catalog, local.name).pes
-    assert (pe.rows_in, pe.rows_out, pe.batch) == (0, 0, -1)
-    assert pe.epoch == 2, "the sequence id of what was abandoned is not used again (B4)"
+    assert (pe.row.rows_in, pe.row.rows_out, pe.row.batch) == (0, 0, -1)
+    assert pe.row.epoch == 2, "the sequence id of what was abandoned is not used again (B4)"
 
 
 def test_a_reset_goes_back_to_the_last_complete_epoch(local: LocalApplication):
@@ -124,7 +125,7 @@ def test_a_reset_goes_back_to_the_last_complete_epoch(local: LocalApplication):
     assert (unit(local).completed_epoch, unit(local).open_epoch) == (1, 2)
     reset_unit(local.catalog, local.name, "region-0")
     (pe,) = read_status(local.catalog, local.name).pes
-    assert (pe.batch, pe.epoch, pe.rows_in, pe.generation) == (1, 3, 10, 2)
+    assert (pe.row.batch, pe.row.epoch, pe.row.rows_in, pe.generation) == (1, 3, 10, 2)
 
 
 def test_a_reset_of_an_older_generation_does_nothing(local: LocalApplication):
@@ -139,25 +140,25 @@ def test_a_reset_of_an_older_generation_does_nothing(local: LocalApplication):
 def test_resets_in_a_row_are_limited(local: LocalApplication):
     for attempt in range(1, 6):
         reset_unit(local.catalog, local.name, "region-0")
-        assert (unit(local).state, unit(local).attempts) == ("RESETTING", attempt)
+        assert (unit(local).state, unit(local).row.attempts) == ("RESETTING", attempt)
         local.report_running()
-        assert (unit(local).state, unit(local).attempts) == ("PROCESSING", attempt), "a reset gives none back (B5)"
+        assert (unit(local).state, unit(local).row.attempts) == ("PROCESSING", attempt), "a reset gives none back (B5)"
     with pytest.raises(StreamsRuntimeError, match=r"region-0 was reset 5 times in a row .*--force"):
         reset_unit(local.catalog, local.name, "region-0")
     assert unit(local).state == "MAXIMUM_RESET_ATTEMPTS_REACHED"
     assert unit(local).generation == 6
     assert reset_unit(local.catalog, local.name, "region-0", force=True) == 7
-    assert (unit(local).state, unit(local).attempts, unit(local).max_attempts) == ("RESETTING", 6, 10)
+    assert (unit(local).state, unit(local).row.attempts, unit(local).row.max_attempts) == ("RESETTING", 6, 10)
     local.trigger()
     local.step(local.programs[0])
-    assert (unit(local).attempts, unit(local).max_attempts) == (0, 5), "a complete epoch takes both back"
+    assert (unit(local).row.attempts, unit(local).row.max_attempts) == (0, 5), "a complete epoch takes both back"
     local.run()
     assert published(local.published("Out")) == expected_totals(rows(COUNT))
 
 
 def test_a_forced_reset_adds_to_the_limit_only_once_it_is_reached(local: LocalApplication):
     assert reset_unit(local.catalog, local.name, "region-0", force=True) == 2
-    assert (unit(local).attempts, unit(local).max_attempts) == (1, 5)
+    assert (unit(local).row.attempts, unit(local).row.max_attempts) == (1, 5)
 
 
 def test_a_complete_epoch_gives_all_attempts_back(local: LocalApplication):
@@ -165,7 +166,7 @@ def test_a_complete_epoch_gives_all_attempts_back(local: LocalApplication):
         reset_unit(local.catalog, local.name, "region-0")
     local.trigger()
     local.step(local.programs[0])
-    assert unit(local).attempts == 0
+    assert unit(local).row.attempts == 0
 
 
 def test_a_completed_unit_is_not_reset(local: LocalApplication):

@@ -19,6 +19,7 @@ from streams_orchestration.runtime.units.region_record import Tries
 from streams_orchestration.runtime.units.reset_decisions import RETRIES
 from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.readings import changed
 from streams_orchestration_tests.runtime.redeployed import begin, undecided
 
 pytestmark = pytest.mark.slow
@@ -44,14 +45,14 @@ class OnTrial:
     def observe(self, *_: object) -> UnitsStatus:
         self.now += 0.5
         seen = read_units(self.local.catalog, self.local.name)
-        failing = replace(
+        failing = changed(
             seen.units[0],
             state="UNHEALTHY",
             kind="away",
             tries=(Tries("away", TRIED, self.failed_at),),
             outage={"detected": self.failed_at},
         )
-        pes = tuple(replace(pe, state="FAILED", kind="away", outside=True, error="no answer") for pe in seen.pes)
+        pes = tuple(changed(pe, state="FAILED", kind="away", outside=True, error="no answer") for pe in seen.pes)
         return replace(seen, state="RUNNING", hosts=(), units=(failing,), pes=pes)
 
     def reset(self, _home: Home, _failure: UnitFailure) -> None:

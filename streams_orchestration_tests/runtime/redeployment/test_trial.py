@@ -352,7 +352,7 @@ def test_a_previous_plan_that_breaks_the_condition_of_a_stage_is_not_restored(
 
 def test_counters_go_on_with_the_new_plan_and_with_the_plan_before(local: LocalApplication):
     def counted() -> dict[int, int]:
-        return {pe.id: pe.rows_in for pe in read_status(local.catalog, local.name).pes}
+        return {pe.id: pe.row.rows_in for pe in read_status(local.catalog, local.name).pes}
 
     before = counted()
     assert before[0] > 0

@@ -372,7 +372,7 @@ def test_a_directory_that_was_removed_with_what_waited_stops_the_application(loc
     Publisher(local.catalog, local.name).turn()
     actual = read_status(local.catalog, local.name)
     pe = actual.pes[0]
-    assert (pe.state, pe.permanent, pe.kind, pe.outside) == ("FAILED", True, "PE 0", False)
+    assert (pe.state, pe.row.permanent, pe.row.kind, pe.row.outside) == ("FAILED", True, "PE 0", False)
     assert "is gone: start over with --fresh" in str(actual.sinks[0].error)
 
 

@@ -26,6 +26,7 @@ from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.readings import changed
 from streams_orchestration_tests.runtime.running import FakeHosts
 
 pytestmark = pytest.mark.slow
@@ -61,19 +62,19 @@ def test_a_host_that_was_deployed_and_not_started_yet_is_waited_for():
 def failing(current: ApplicationStatus, *pes: int) -> ApplicationStatus:
     return replace(
         current,
-        pes=tuple(replace(each, state="FAILED", error="boom") if each.id in pes else each for each in current.pes),
+        pes=tuple(changed(each, state="FAILED", error="boom") if each.id in pes else each for each in current.pes),
     )
 
 
 def unit_with(current: ApplicationStatus, name: str, **facts: Any) -> ApplicationStatus:
     return replace(
-        current, units=tuple(replace(each, **facts) if each.name == name else each for each in current.units)
+        current, units=tuple(changed(each, **facts) if each.name == name else each for each in current.units)
     )
 
 
 def host_with(current: ApplicationStatus, number: int, **facts: Any) -> ApplicationStatus:
     return replace(
-        current, hosts=tuple(replace(each, **facts) if each.id == number else each for each in current.hosts)
+        current, hosts=tuple(changed(each, **facts) if each.id == number else each for each in current.hosts)
     )
 
 
@@ -101,7 +102,7 @@ def test_units_that_need_no_host_are_reset_before_units_that_wait_for_one():
 def test_while_one_reset_hangs_another_unit_is_reset():
     first = failing(application(), 0)
     _, known = asked(first, NOW, {})
-    hangs = unit_with(application(), "region-0", state="UNHEALTHY", asked=True)
+    hangs = unit_with(application(), "region-0", state="UNHEALTHY", asked=1)
     assert asked(hangs, NOW + 1, known)[0] == []
     assert asked(failing(hangs, 2), NOW + 2, known)[0] == ["pe-2"]
 
@@ -115,7 +116,7 @@ def test_a_unit_that_fails_again_in_its_reset_is_reset_again_at_once():
 def test_a_host_that_dies_while_it_comes_up_is_started_again_at_once():
     dead = host_with(application(), 1, alive=False)
     _, known = asked(dead, NOW, {})
-    waiting = unit_with(dead, "pe-2", state="UNHEALTHY", asked=True)
+    waiting = unit_with(dead, "pe-2", state="UNHEALTHY", asked=1)
     again = host_with(waiting, 1, launched_at=NOW + 1, launches=1)
     healing = decide_resets(again, NOW + 2, known)
     assert [failure.unit for failure in healing.met] == ["pe-2"]
@@ -128,7 +129,7 @@ def test_another_host_that_dies_while_the_first_comes_up_is_started_at_once():
     spread = replace(spread, units=(unit(pes=(0, 2)), spread.units[1]))
     dead = host_with(spread, 0, alive=False)
     _, known = asked(dead, NOW, {})
-    waiting = unit_with(host_with(dead, 0, alive=True, launched_at=NOW + 1), "region-0", state="UNHEALTHY", asked=True)
+    waiting = unit_with(host_with(dead, 0, alive=True, launched_at=NOW + 1), "region-0", state="UNHEALTHY", asked=1)
     assert asked(waiting, NOW + 2, known)[0] == []
     assert asked(host_with(waiting, 1, alive=False), NOW + 2, known)[0] == ["region-0"]
 
@@ -138,11 +139,11 @@ def test_a_host_that_does_not_come_up_is_started_less_and_less_often_and_then_no
     current = host_with(application(), 1, alive=False, launches=0)
     for second in range(1000):
         now = NOW + second
-        current = replace(current, hosts=tuple(replace(each, heartbeat_at=now) for each in current.hosts))
+        current = replace(current, hosts=tuple(changed(each, heartbeat_at=now) for each in current.hosts))
         names, known = asked(current, now, known)
         if names:
             launches.append(second)
-            current = host_with(current, 1, launched_at=now, launches=current.hosts[1].launches + 1)
+            current = host_with(current, 1, launched_at=now, launches=current.hosts[1].row.launches + 1)
     waits = [later - earlier for earlier, later in itertools.pairwise(launches)]
     assert waits == [1, *(LAUNCH_PAUSES.after(n) for n in range(1, LAUNCHES - 1))]
     assert [failure.unit for failure in decide_resets(current, now, known).exhausted] == ["pe-2"]
@@ -151,7 +152,7 @@ def test_a_host_that_does_not_come_up_is_started_less_and_less_often_and_then_no
 def test_a_failure_that_a_reset_has_not_changed_is_answered_again_after_a_time_that_grows():
     current, known, at = failing(application(), 0), {}, []
     for second in range(0, 3600, 5):
-        alive = replace(current, hosts=tuple(replace(each, heartbeat_at=NOW + second) for each in current.hosts))
+        alive = replace(current, hosts=tuple(changed(each, heartbeat_at=NOW + second) for each in current.hosts))
         names, known = asked(alive, NOW + second, known)
         at += [second] * len(names)
     waits = [later - earlier for earlier, later in itertools.pairwise(at)]
@@ -199,7 +200,7 @@ def test_all_units_of_a_host_come_back_together_though_it_dies_again_in_their_re
         assert heal(local, known)[0] == set()
     come_up(local)
     units = read_status(local.catalog, local.name).units
-    assert {(each.generation, each.attempts, each.state) for each in units} == {(2, 1, "PROCESSING")}, (
+    assert {(each.generation, each.row.attempts, each.state) for each in units} == {(2, 1, "PROCESSING")}, (
         "one attempt (B5)"
     )
     local.run()
@@ -240,10 +241,10 @@ def test_units_are_judged_apart_and_no_key_comes_twice(changes: list[tuple[str, 
                 current = host_with(current, number % 2, alive=True, launched_at=now)
             case "reset":
                 generation = current.units[number].generation + 1
-                current = unit_with(current, name, generation=generation, state="RESETTING", asked=False)
+                current = unit_with(current, name, generation=generation, state="RESETTING")
             case _:
-                current = unit_with(current, name, state="UNHEALTHY", asked=True)
-        current = replace(current, hosts=tuple(replace(each, heartbeat_at=now) for each in current.hosts))
+                current = unit_with(current, name, state="UNHEALTHY", asked=current.units[number].generation)
+        current = replace(current, hosts=tuple(changed(each, heartbeat_at=now) for each in current.hosts))
         healing = decide_resets(current, now, known)
         known = healing.known
         keys += [f"{failure.unit} {known[failure.unit].key}" for failure in healing.resets]

@@ -42,7 +42,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_clean_start_needs_no_reset(running: Running):
-    assert (running.unit.state, running.unit.current_epoch, running.unit.completed_epoch) == ("PROCESSING", 1, 0)
+    assert (running.unit.state, running.unit.row.current_epoch, running.unit.completed_epoch) == ("PROCESSING", 1, 0)
     assert running.events == []
 
 
@@ -60,14 +60,14 @@ def test_a_region_is_processing_only_when_every_pe_runs(tmp_path: Path, hosts: F
 
 
 def test_a_pe_that_had_ended_when_a_sink_failed_is_complete_once_its_unit_begins_again(running: Running):
-    out = next(pe.id for pe in read_status(running.catalog, running.name).pes if "Out" in pe.operators)
+    out = next(pe.id for pe in read_status(running.catalog, running.name).pes if "Out" in pe.row.operators)
     with running.catalog.write() as connection:
         connection.execute(update(tables.pe).where(tables.pe.c.id == out).values(final=True, state="COMPLETED"))
     record_failure(running.catalog, running.name, "Out", OutputError("Out", "an output is gone", lost=True))
     with running.catalog.write() as connection:
         begin_again(connection, running.name, [running.unit_name])
     ended = read_status(running.catalog, running.name).pes[out]
-    assert (ended.state, ended.error, ended.permanent) == ("COMPLETED", None, False)
+    assert (ended.state, ended.row.error, ended.row.permanent) == ("COMPLETED", None, False)
 
 
 def test_the_states_of_a_host_that_dies(running: Running):
@@ -76,28 +76,28 @@ def test_the_states_of_a_host_that_dies(running: Running):
     running.kill_host()
     advance_units(running.catalog, running.name)
     unit = running.unit
-    assert (unit.state, unit.attempts, unit.generation) == ("UNHEALTHY", 0, 1)
-    assert "is gone" in (unit.cause or "")
+    assert (unit.state, unit.row.attempts, unit.generation) == ("UNHEALTHY", 0, 1)
+    assert "is gone" in (unit.row.cause or "")
     reset_unit(running.catalog, running.name, "region-0", generation=1)
     unit = running.unit
-    assert (unit.state, unit.attempts, unit.generation) == ("UNHEALTHY", 0, 1), "not before the host is back (B12)"
+    assert (unit.state, unit.row.attempts, unit.generation) == ("UNHEALTHY", 0, 1), "not before the host is back (B12)"
     assert running.hosts.launched == [0, 0]
     assert running.failure is None, "it is taken care of"
     running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
     advance_units(running.catalog, running.name)
     unit = running.unit
-    assert (unit.state, unit.attempts, unit.generation) == ("RESETTING", 1, 2)
-    assert (unit.completed_epoch, unit.current_epoch) == (before.completed_epoch, before.current_epoch)
+    assert (unit.state, unit.row.attempts, unit.generation) == ("RESETTING", 1, 2)
+    assert (unit.completed_epoch, unit.row.current_epoch) == (before.completed_epoch, before.row.current_epoch)
     running.local.report_running()
     unit = running.unit
-    assert (unit.state, unit.attempts, unit.current_epoch) == ("PROCESSING", 1, before.current_epoch + 1)
+    assert (unit.state, unit.row.attempts, unit.row.current_epoch) == ("PROCESSING", 1, before.row.current_epoch + 1)
     assert running.events == ["unhealthy", "taken up", "reset began", "reset done"]
-    assert sorted(unit.outage or {}) == ["asked", "began", "detected", "done", "failed"]
+    assert sorted(unit.row.outage or {}) == ["asked", "began", "detected", "done", "failed"]
     running.local.trigger()
     for program in running.local.programs * 2:
         running.local.step(program)
-    assert (running.unit.attempts, running.unit.cause) == (0, None), "a complete epoch gives them back (B5)"
-    assert "committed" in (running.unit.outage or {})
+    assert (running.unit.row.attempts, running.unit.row.cause) == (0, None), "a complete epoch gives them back (B5)"
+    assert "committed" in (running.unit.row.outage or {})
     running.finish()
 
 
@@ -108,7 +108,7 @@ def test_a_host_that_dies_while_hosts_are_started_counts_under_its_own_kind(
     running.kill_host()
     monkeypatch.setattr(control, "advance_application", lambda *_: ())
     control.launch_hosts(running.catalog, running.name)
-    assert (running.unit.state, running.unit.kind) == ("UNHEALTHY", "host 0")
+    assert (running.unit.state, running.unit.row.kind) == ("UNHEALTHY", "host 0")
 
 
 def batch_in_flight(running: Running) -> tuple[PeProgram, BatchPlan, list[TaskResult]]:
@@ -134,7 +134,7 @@ def test_a_failed_query_is_reset_at_once_when_its_host_lives(running: Running):
         connection.execute(update(tables.pe).where(tables.pe.c.id == 1).values(state="FAILED", error="boom"))
     running.watch()
     assert (running.unit.state, running.unit.generation) == ("RESETTING", 2)
-    assert running.unit.cause == "PE 1 failed: boom"
+    assert running.unit.row.cause == "PE 1 failed: boom"
     assert running.hosts.launched == [0]
     running.finish()
 
@@ -180,7 +180,7 @@ def test_awaiting_a_reset_ends_if_the_unit_worked_and_has_failed_once_more(
 def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):
     running.work()
     running.local.trigger()
-    assert (running.unit.state, running.unit.timer) == ("DRAINING", "drain")
+    assert (running.unit.state, running.unit.row.timer) == ("DRAINING", "drain")
     running.expire()
     advance_units(running.catalog, running.name)
     assert running.unit.state == "DRAINING", "beginning the reset is for somebody who takes it up"
@@ -188,8 +188,8 @@ def test_a_drain_that_takes_too_long_counts_as_an_attempt(running: Running):
     assert failure is not None
     assert "drainTimeout of 180 s" in failure.cause.reason
     reset_unit(running.catalog, running.name, "region-0", generation=failure.generation)
-    assert (running.unit.state, running.unit.attempts) == ("RESETTING", 1)
-    assert running.unit.cause == failure.cause.reason, "a report and the catalog give one cause"
+    assert (running.unit.state, running.unit.row.attempts) == ("RESETTING", 1)
+    assert running.unit.row.cause == failure.cause.reason, "a report and the catalog give one cause"
     running.finish()
 
 
@@ -217,10 +217,10 @@ def test_a_reset_that_is_not_answered_has_the_hosts_killed(running: Running):
     assert "resetTimeout of 180 s" in failure.cause.reason
     reset_unit(running.catalog, running.name, "region-0", generation=failure.generation)
     assert not pids & running.hosts.alive_pids, "it cannot end by itself"
-    assert (running.unit.state, running.unit.attempts) == ("UNHEALTHY", 1)
+    assert (running.unit.state, running.unit.row.attempts) == ("UNHEALTHY", 1)
     running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
     advance_units(running.catalog, running.name)
-    assert (running.unit.state, running.unit.attempts) == ("RESETTING", 2)
+    assert (running.unit.state, running.unit.row.attempts) == ("RESETTING", 2)
     running.finish()
 
 
@@ -230,7 +230,7 @@ def test_attempts_are_used_up_by_crashes_without_a_complete_epoch(running: Runni
         running.kill_host()
         running.watch()
         running.come_up()
-        assert (running.unit.state, running.unit.attempts) == ("PROCESSING", attempt)
+        assert (running.unit.state, running.unit.row.attempts) == ("PROCESSING", attempt)
     running.kill_host()
     running.watch()
     assert running.unit.state == "MAXIMUM_RESET_ATTEMPTS_REACHED"
@@ -240,9 +240,9 @@ def test_attempts_are_used_up_by_crashes_without_a_complete_epoch(running: Runni
     with pytest.raises(reset.NotResetError, match="was reset 5 times in a row"):
         reset_unit(running.catalog, running.name, "region-0")
     reset_unit(running.catalog, running.name, "region-0", force=True)
-    assert (running.unit.state, running.unit.max_attempts) == ("UNHEALTHY", 10)
+    assert (running.unit.state, running.unit.row.max_attempts) == ("UNHEALTHY", 10)
     running.come_up()
-    assert (running.unit.state, running.unit.attempts) == ("PROCESSING", 6)
+    assert (running.unit.state, running.unit.row.attempts) == ("PROCESSING", 6)
     running.finish()
 
 
@@ -256,7 +256,7 @@ def test_a_reset_touches_its_own_region_only(tmp_path: Path, hosts: FakeHosts, m
     reset_unit(local.catalog, local.name, "region-1")
     for pe in read_status(local.catalog, local.name).pes:
         if pe.unit == "region-1":
-            assert (pe.generation, pe.batch) == (2, -1)
+            assert (pe.generation, pe.row.batch) == (2, -1)
         else:
             assert pe == before[pe.id]
 
@@ -322,7 +322,7 @@ def test_a_host_that_dies_while_others_are_launched_is_fenced_off(running: Runni
 def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
     control.launch_hosts(local.catalog, local.name)
-    name = next(unit.name for unit in read_status(local.catalog, local.name).units if unit.region is None)
+    name = next(unit.name for unit in read_status(local.catalog, local.name).units if unit.row.region is None)
     pe = int(name.removeprefix("pe-"))
     waits = []
     for _ in range(4):
@@ -332,8 +332,8 @@ def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
         advance_units(local.catalog, local.name)
         (failure,) = find_failures(read_status(local.catalog, local.name), time.time())
         unit = next(unit for unit in read_status(local.catalog, local.name).units if unit.name == name)
-        assert unit.outage is not None
-        waits.append(max(failure.due_at - unit.outage["detected"], 0.0))
+        assert unit.row.outage is not None
+        waits.append(max(failure.due_at - unit.row.outage["detected"], 0.0))
         reset_unit(local.catalog, local.name, name, generation=failure.generation)
         local.report_running()
     assert waits == pytest.approx([0.0, 4.0, 20.0, 100.0], abs=1e-3)
@@ -342,7 +342,7 @@ def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
 def test_each_failure_of_a_pe_is_an_event_although_its_cause_is_the_same(tmp_path: Path, hosts: FakeHosts):
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
     control.launch_hosts(local.catalog, local.name)
-    unit = next(unit for unit in read_status(local.catalog, local.name).units if unit.region is None)
+    unit = next(unit for unit in read_status(local.catalog, local.name).units if unit.row.region is None)
     (pe,) = unit.pes
     failed = update(tables.pe).where(tables.pe.c.id == pe).values(state="FAILED", error="boom")
     for _ in range(2):
@@ -357,7 +357,7 @@ def test_each_failure_of_a_pe_is_an_event_although_its_cause_is_the_same(tmp_pat
     unit = next(each for each in read_status(local.catalog, local.name).units if each.name == unit.name)
     assert [event.kind for event in unit.events].count("unhealthy") == 2
     assert unit.completed_epoch > 0
-    assert unit.cause is None, "a complete epoch forgets it"
+    assert unit.row.cause is None, "a complete epoch forgets it"
 
 
 def test_a_pe_that_is_not_restartable_stays_failed(running: Running):

@@ -135,7 +135,7 @@ def test_files_that_the_next_cut_does_not_need_are_not_missed(tmp_path: Path):
 
 def test_a_region_needs_what_it_will_read_again_of_another_one(tmp_path: Path):
     local = LocalApplication(Home(tmp_path / "home"), network(tmp_path, COUNT, fusion="legacy"), 5)
-    while not any(unit.region is not None and unit.completed_epoch for unit in units(local)):
+    while not any(unit.row.region is not None and unit.completed_epoch for unit in units(local)):
         local.trigger()
         for program in local.programs:
             if not program.autonomous:

@@ -132,7 +132,7 @@ def test_any_number_of_callers_do_one_reset(running: Running):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: advance_units(running.catalog, running.name), range(16)))
         list(pool.map(lambda _: reset_unit(running.catalog, running.name, "region-0", generation=1), range(16)))
-    assert (running.unit.generation, running.unit.attempts) == (2, 1)
+    assert (running.unit.generation, running.unit.row.attempts) == (2, 1)
     assert running.events.count("reset began") == 1
     running.finish()
 

@@ -31,12 +31,14 @@ from streams_orchestration.runtime.units.repeated_failures import (
     count_repeated_failure,
     times_of_failure,
 )
-from streams_orchestration.runtime.units.status import PeStatus, UnitsStatus
+from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
+from streams_orchestration.runtime.units.unit_store import record_of
 from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.locked import deploy
+from streams_orchestration_tests.runtime.readings import changed, pe_status, unit_status
 from streams_orchestration_tests.runtime.running import FakeHosts, joined
 
 NOW = 1_700_000_000.0
@@ -99,17 +101,14 @@ def test_failures_of_the_same_line_count_within_the_window(waits: list[float]):
     assert times_of_failure(row, at) == sum(at - each < FAILURE_WINDOW_SECONDS for each in times)
 
 
-UNIT = UnitStatus(
-    "region-0", 0, "UNHEALTHY", 3, 1, 2, 1, 5, (0,), NOW - 5, 2.0, outage={"failed": NOW, "detected": NOW}
+UNIT = unit_status(
+    state="UNHEALTHY", generation=3, completed_epoch=1, attempts=1, outage={"failed": NOW, "detected": NOW}
 )
 
 
 @pytest.mark.parametrize(("times", "pause"), [(0, 0.0), (1, 0.0), (2, 1.0), (3, 2.0), (5, 8.0), (16, BACK_OFF.longest)])
 def test_a_line_that_fails_again_and_again_waits_longer_every_time(times: int, pause: float):
-    pe = PeStatus(
-        0, ("Kept",), 0, "region-0", "FAILED", 3, 5, 2, 10, 10, 1.0, NOW - 1, "boom", Path("pe-0.log"),
-        failed_times=times,
-    )  # fmt: skip
+    pe = pe_status(state="FAILED", error="boom", failed_times=times)
     status = UnitsStatus("app", "RUNNING", "f", "life", NOW - 600, (), (pe,), (UNIT,), Path("logs"))
     (failure,) = find_failures(status, NOW)
     assert max(failure.due_at - NOW, 0.0) == pytest.approx(pause)
@@ -117,9 +116,7 @@ def test_a_line_that_fails_again_and_again_waits_longer_every_time(times: int, p
 
 def failed(unit: UnitStatus, now: float, **pe: Any) -> UnitFailure:
     """Return the failure of a unit whose PE has failed."""
-    failing = PeStatus(
-        0, ("Kept",), 0, "region-0", "FAILED", 3, 5, 2, 10, 10, 1.0, NOW - 1, "boom", Path("pe-0.log"), **pe
-    )
+    failing = pe_status(state="FAILED", error="boom", **pe)
     (failure,) = find_failures(
         UnitsStatus("app", "RUNNING", "f", "life", NOW - 600, (), (failing,), (unit,), Path("logs")), now
     )
@@ -128,18 +125,18 @@ def failed(unit: UnitStatus, now: float, **pe: Any) -> UnitFailure:
 
 def waits(number: int, **pe: Any) -> list[float]:
     """Seconds before each of the first resets for one cause while no epoch completes."""
-    units = [replace(UNIT, kind="a", tries=(Tries("a", tried, NOW),), attempts=tried) for tried in range(1, number)]
+    units = [changed(UNIT, kind="a", tries=(Tries("a", tried, NOW),), attempts=tried) for tried in range(1, number)]
     return [0.0, *(failed(unit, NOW, kind="a", **pe).due_at - NOW for unit in units)]
 
 
 def test_the_attempts_of_a_cause_span_at_least_ten_minutes_by_default():
     assert failed(UNIT, NOW, kind="a").due_at <= NOW, "the first one comes at once"
-    assert sum(waits(UNIT.max_attempts)) >= 600.0
-    assert waits(UNIT.max_attempts) == sorted(waits(UNIT.max_attempts))
+    assert sum(waits(UNIT.row.max_attempts)) >= 600.0
+    assert waits(UNIT.row.max_attempts) == sorted(waits(UNIT.row.max_attempts))
 
 
 def test_another_cause_neither_waits_for_the_first_one_nor_has_fewer_attempts():
-    used_up = replace(UNIT, kind="a", tries=(Tries("a", 5, NOW),), attempts=5)
+    used_up = changed(UNIT, kind="a", tries=(Tries("a", 5, NOW),), attempts=5)
     assert failed(used_up, NOW, kind="a").exhausted
     other = failed(used_up, NOW, kind="b")
     assert not other.exhausted
@@ -147,7 +144,7 @@ def test_another_cause_neither_waits_for_the_first_one_nor_has_fewer_attempts():
 
 
 def test_a_unit_that_is_given_up_stays_so_when_it_fails_for_another_cause():
-    given_up = replace(UNIT, state="MAXIMUM_RESET_ATTEMPTS_REACHED", kind="host 0", attempts=5)
+    given_up = changed(UNIT, state="MAXIMUM_RESET_ATTEMPTS_REACHED", kind="host 0", attempts=5)
     failure = failed(given_up, NOW, kind="b", outside=True)
     assert failure.hopeless == "5 of 5 resets in a row failed"
     assert "--force" in failure.remedy
@@ -155,7 +152,7 @@ def test_a_unit_that_is_given_up_stays_so_when_it_fails_for_another_cause():
 
 @given(st.integers(0, 6), st.integers(1, 6), st.sampled_from((None, NOW - 1, NOW, NOW + 1)))
 def test_a_report_gives_a_unit_up_if_and_only_if_its_machine_does(attempts: int, limit: int, give_up_at: float | None):
-    unit = replace(UNIT, kind="a", attempts=attempts, max_attempts=limit, give_up_at=give_up_at)
+    unit = changed(UNIT, kind="a", attempts=attempts, max_attempts=limit, give_up_at=give_up_at)
     record = RegionRecord(limit, attempts=attempts, give_up_at=give_up_at)
     assert failed(unit, NOW, kind="a").exhausted == record.gives_up(NOW)
 
@@ -163,7 +160,7 @@ def test_a_report_gives_a_unit_up_if_and_only_if_its_machine_does(attempts: int,
 def test_an_outage_of_a_minute_is_answered_within_a_minute_of_its_end_and_an_outage_of_hours_is_not_given_up():
     assert max(waits(200, outside=True)) == DEFAULT_RESTART.pause <= 60.0
     for attempts in (5, 50, 500):
-        unit = replace(UNIT, kind="a", tries=(Tries("a", attempts, NOW),), attempts=attempts, give_up_at=NOW + 86_400)
+        unit = changed(UNIT, kind="a", tries=(Tries("a", attempts, NOW),), attempts=attempts, give_up_at=NOW + 86_400)
         failure = failed(unit, NOW + 86_000, kind="a", outside=True)
         assert not failure.exhausted
         late = failed(unit, NOW + 86_400, kind="a", outside=True)
@@ -208,10 +205,10 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     monkeypatch.setattr(claims, "launch_host", FakeHosts().launch)
     reset_unit(Catalog(home), "app", "region-0")
     (unit,) = read_units(Catalog(home), "app").units
-    assert (unit.attempts, unit.max_attempts) == (1, 6 if outside else 5)
-    assert (unit.give_up_at is not None) is outside
-    assert unit.kind == kind
-    assert unit.tried(kind) == 1
+    assert (unit.row.attempts, unit.row.max_attempts) == (1, 6 if outside else 5)
+    assert (unit.row.give_up_at is not None) is outside
+    assert unit.row.kind == kind
+    assert record_of(unit.row).tried(kind, NOW).number == 1
 
 
 @pytest.mark.usefixtures("database")

@@ -71,9 +71,9 @@ def _known(name: str) -> Callable[[OperatorMetrics], float | None]:
 
 
 def _last_cut(unit: ShownUnit) -> float | None:
-    if unit.status.region is None:
+    if unit.status.row.region is None:
         return None
-    return max(unit.status.completed_at or 0.0, unit.deployed_at)
+    return max(unit.status.row.completed_at or 0.0, unit.deployed_at)
 
 
 def _last(seconds: tuple[float, ...]) -> float | None:
@@ -119,7 +119,7 @@ _UNITS = (
     UNIT.info(
         "number of the consistent region; empty for a PE outside of regions",
         ("region",),
-        lambda unit: ("" if unit.status.region is None else str(unit.status.region),),
+        lambda unit: ("" if unit.status.row.region is None else str(unit.status.row.region),),
     ),
     UNIT.states(
         "state of the unit of recovery; LOST while one of its hosts is gone, and the failure is not recorded yet",
@@ -137,12 +137,12 @@ _UNITS = (
         "1 when a file that the last cut of the unit needs is missing",
         lambda unit: unit.status.lost is not None,
     ),
-    UNIT.counter("resets", "resets since the application was deployed", lambda unit: unit.status.resets),
-    UNIT.gauge("reset_attempts", "resets since the last complete epoch", lambda unit: unit.status.attempts),
+    UNIT.counter("resets", "resets since the application was deployed", lambda unit: unit.status.row.reset_count),
+    UNIT.gauge("reset_attempts", "resets since the last complete epoch", lambda unit: unit.status.row.attempts),
     UNIT.gauge(
         "reset_attempts_limit",
         "resets since the last complete epoch after which the unit is given up",
-        lambda unit: unit.status.max_attempts,
+        lambda unit: unit.status.row.max_attempts,
     ),
     UNIT.gauge("completed_epoch", "number of the last complete epoch", lambda unit: unit.status.completed_epoch),
     UNIT.gauge(
@@ -150,12 +150,12 @@ _UNITS = (
         "time of the last complete epoch of a region, unix time; of the deployment before the first epoch",
         _last_cut,
     ),
-    UNIT.gauge("period_seconds", "period of a region with periodic epochs", lambda unit: unit.status.period),
+    UNIT.gauge("period_seconds", "period of a region with periodic epochs", lambda unit: unit.status.row.period),
     UNIT.gauge(
-        "last_drain_seconds", "how long the last drain took", lambda unit: _last(unit.status.drain_times.seconds)
+        "last_drain_seconds", "how long the last drain took", lambda unit: _last(unit.status.row.drains.seconds)
     ),
     UNIT.gauge(
-        "last_reset_seconds", "how long the last reset took", lambda unit: _last(unit.status.reset_times.seconds)
+        "last_reset_seconds", "how long the last reset took", lambda unit: _last(unit.status.row.resets.seconds)
     ),
 )
 _HOSTS = (
@@ -170,8 +170,10 @@ _HOSTS = (
         lambda host: host.shown_state,
     ),
     HOST.gauge("alive", "1 when the process of the host exists", lambda host: host.alive),
-    HOST.gauge("heartbeat_timestamp_seconds", "last heartbeat of the host, unix time", lambda host: host.heartbeat_at),
-    HOST.gauge("failed_launches", "failed launches of the host in a row", lambda host: host.launches),
+    HOST.gauge(
+        "heartbeat_timestamp_seconds", "last heartbeat of the host, unix time", lambda host: host.row.heartbeat_at
+    ),
+    HOST.gauge("failed_launches", "failed launches of the host in a row", lambda host: host.row.launches),
 )
 _PES = (
     PE.info("unit of recovery and host of the PE", ("unit", "host"), lambda pe: (pe.status.unit, str(pe.status.host))),
@@ -183,7 +185,7 @@ _PES = (
     PE.gauge(
         "committed_timestamp_seconds",
         "last committed batch of the PE, unix time",
-        lambda pe: pe.status.committed_at,
+        lambda pe: pe.status.row.committed_at,
     ),
     MEASURED_PE.counter("batches", "committed micro-batches", lambda pe: pe.batches),
     MEASURED_PE.counter(

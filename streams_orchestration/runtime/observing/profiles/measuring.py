@@ -103,10 +103,10 @@ def _processor_seconds(status: ApplicationStatus) -> dict[int, float] | None:
     """Return the processor seconds of each host's processes so far; None if a host has no live process here."""
     by_host: dict[int, float] = {}
     for host in status.hosts:
-        if host.pid is None or not host.alive:
+        if host.row.pid is None or not host.alive:
             return None
         try:
-            process = psutil.Process(host.pid)
+            process = psutil.Process(host.row.pid)
             family = [process, *process.children(recursive=True)]
         except psutil.Error:
             return None
@@ -182,7 +182,7 @@ def _refuse(status: ApplicationStatus, now: float) -> None:
 
 
 def _resets(status: ApplicationStatus) -> int:
-    return sum(unit.resets for unit in status.units)
+    return sum(unit.row.reset_count for unit in status.units)
 
 
 def _calibrated(catalog: Catalog, application: str, rows: int) -> tuple[PassageCost, PassageCost]:
