@@ -15,7 +15,7 @@ from streams_orchestration.runtime.trials.advancing import advance_application
 from streams_orchestration.runtime.units.failures import (
     FailedAgainError,
     explain_host_failure,
-    explain_pe_failure,
+    failure_of_pe,
     find_failures,
 )
 from streams_orchestration.runtime.units.reading import read_units
@@ -109,8 +109,8 @@ def _require_working(status: UnitsStatus, now: float) -> None:
             raise HostLaunchError(message)
     taken_up = {unit.name for unit in status.units if unit.row.taken_up}
     for pe in status.pes:
-        if pe.state == "FAILED" and pe.unit not in taken_up:
-            message = f"{explain_pe_failure(pe.id, pe.row.error)} (log: {pe.log_place})"
+        if pe.unit not in taken_up and (failure := failure_of_pe(pe.row, now)) is not None:
+            message = f"{failure.reason} (log: {pe.log_place})"
             raise HostLaunchError(message)
 
 

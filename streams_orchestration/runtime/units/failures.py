@@ -11,14 +11,16 @@ from pathlib import Path
 
 from streams_orchestration.model.brief import plural
 from streams_orchestration.pauses import Pauses
-from streams_orchestration.runtime.catalog.rows import HostRow, UnitRow
-from streams_orchestration.runtime.catalog.states import ENDED
+from streams_orchestration.runtime.catalog.reading import CatalogRow
+from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, UnitRow
+from streams_orchestration.runtime.catalog.states import ENDED, PeState
 from streams_orchestration.runtime.errors.errors import HostLaunchError, NothingFailedError
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, ENTERED_LIMIT
 from streams_orchestration.runtime.units.broken_disks import kind_of_end
 from streams_orchestration.runtime.units.clock_set_back import unit_changes
 from streams_orchestration.runtime.units.region_events import FailureCause
 from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT, explain_timeout
+from streams_orchestration.runtime.units.region_record import fires
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log, silence_of
 from streams_orchestration.runtime.units.unit_facts import Health
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
@@ -151,10 +153,9 @@ def find_failed_units(status: UnitsStatus, now: float) -> tuple[str, ...]:
 def find_failures(status: UnitsStatus, now: float) -> tuple[UnitFailure, ...]:
     """Return the units of an application that need a reset; none if the application is complete or stopped.
 
-    A unit needs a reset if one of its hosts does not work or one of its PEs has failed, if it waits for a reset or has
-    no attempt left, or if its drain or reset takes longer than its timeout. A unit that waits for a reset which a
-    process has taken up is left out while its hosts work or are being started. The function is pure, so that all
-    processes decide alike.
+    `find_reset_cause` decides which units do. A PE that has ended also counts as failed here, unlike in
+    `read_healths`: it fails when an output of its sink is lost, which no reset can mend, and which the user must know.
+    The function is pure, so that all processes decide alike.
 
     Args:
         status: the status of the application as read from the catalog.
@@ -162,7 +163,7 @@ def find_failures(status: UnitsStatus, now: float) -> tuple[UnitFailure, ...]:
     """
     if status.state in ENDED:
         return ()
-    judged = (_failure(status, unit, now) for unit in status.units if unit.state not in ENDED)
+    judged = (_failure(status, unit, now) for unit in status.units)
     return tuple(failure for failure in judged if failure is not None)
 
 
@@ -171,14 +172,11 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     numbers = {pe.host for pe in pes}
     hosts = {host.id: host for host in status.hosts if host.id in numbers}
     broken = [pe for pe in pes if pe.state == "FAILED"]
-    causes = [FailureCause(explain_pe_failure(pe.id, pe.row.error), now, pe.row.kind, pe.row.outside) for pe in broken]
-    health = health_of(hosts.values(), next(iter(causes), None), now)
-    gone = [hosts[number] for number in health.gone]
-    if not gone and unit.row.waits and unit.row.taken_up:
-        return None  # the hosts are on their way
-    cause = health.cause or _overdue(unit.row, now)
+    health = health_of(hosts.values(), failure_of_pe(broken[0].row, now) if broken else None, now)
+    cause = find_reset_cause(unit.row, health, now)
     if cause is None:
         return None
+    gone = [hosts[number] for number in health.gone]
     failed = broken[0] if broken and not gone else None
     place = gone[0] if gone else failed
     near = place or next((pe for pe in pes if pe.state != "COMPLETED"), None)
@@ -200,6 +198,36 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     )
 
 
+def find_reset_cause(unit: UnitRow, health: Health, now: float) -> FailureCause | None:
+    """Return the cause for which a unit needs a reset; None if it needs none, or has ended.
+
+    A unit needs a reset if one of its hosts does not work or one of its PEs has failed, if it waits for a reset or has
+    no attempt left, or if its drain or reset takes longer than its timeout. A unit that waits for a reset which a
+    process has taken up needs no other one while its hosts work or are being started.
+
+    Args:
+        unit: the row of the unit.
+        health: the health of its hosts and PEs.
+        now: unix seconds.
+    """
+    if unit.state in ENDED or (unit.waits and unit.taken_up and not health.gone):
+        return None
+    return health.cause or _overdue(unit, now)
+
+
+def may_need_reset(unit: UnitRow, health: Health, now: float) -> bool:
+    """Return True if a unit has a cause for a reset, or a call of `advance_units` may be due.
+
+    While a PE of the unit has failed, the process that calls `advance_units` may be the first that sees all its hosts
+    run, so that a reset which was taken up begins. Times that lie in the future hide that a host is gone, until
+    `advance_units` moves them. For the arguments see `find_reset_cause`.
+    """
+    if unit.state in ENDED:
+        return False
+    unsettled = health.failure is not None or health.ahead or bool(unit_changes(unit, now))
+    return unsettled or find_reset_cause(unit, health, now) is not None
+
+
 def _overdue(unit: UnitRow, now: float) -> FailureCause | None:
     """Return why a unit needs a reset although its hosts and PEs work; None if it needs none."""
     if unit.waits or unit.state == LIMIT:
@@ -213,7 +241,7 @@ def _overdue(unit: UnitRow, now: float) -> FailureCause | None:
 
 def is_late(unit: UnitRow, now: float) -> bool:
     """Return True if a drain or reset of a unit takes longer than its timeout."""
-    return unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline
+    return unit.timer != "period" and fires(unit.timer, unit.deadline, now, taken_up=True)
 
 
 def _is_given_up(unit: UnitRow, kind: str, now: float) -> bool:
@@ -289,22 +317,29 @@ def health_of(hosts: Iterable[HostStatus], failed: FailureCause | None, now: flo
     return Health(failure or failed, up, gone, ahead)
 
 
-def may_need_reset(unit: UnitRow, health: Health | None, now: float) -> bool:
-    """Return True if the row of a unit suggests that it may need a reset; `find_failures` makes the decision.
+@dataclass(frozen=True, slots=True)
+class PeReport(CatalogRow):
+    """The columns of a PE that say whether it works."""
 
-    A unit with times in the future suggests that, too: they hide that a host is gone, until `advance_units` moves
-    them. A unit that has ended needs none.
+    application: str
+    unit: str
+    host: int
+    id: int
+    state: PeState
+    error: str | None
+    kind: str
+    outside: bool
+    final: bool
 
-    Args:
-        unit: the row of the unit.
-        health: the health of its hosts and PEs; None if it is not known.
-        now: unix seconds.
+
+def failure_of_pe(pe: PeReport | PeRow, now: float) -> FailureCause | None:
+    """Return the failure that is reported for a PE; None if it has not failed.
+
+    The catalog does not hold its time, so it counts from `now`, in unix seconds.
     """
-    if unit.state in ENDED:
-        return False
-    waits = unit.waits and not unit.taken_up
-    sick = health is not None and (health.failure is not None or bool(health.gone) or health.ahead)
-    return unit.state == LIMIT or is_late(unit, now) or waits or sick or bool(unit_changes(unit, now))
+    if pe.state != "FAILED":
+        return None
+    return FailureCause(explain_pe_failure(pe.id, pe.error), now, pe.kind, pe.outside)
 
 
 def explain_pe_failure(pe: int, error: str | None) -> str:

@@ -58,6 +58,18 @@ class FilesKind(NamedTuple):
         return f"files: {'end of ' if self.ends else ''}host {self.host} on {self.machine}"
 
 
+def fires(timer: Timer | None, deadline: float | None, at: float, *, taken_up: bool) -> bool:
+    """Return True if a timer fires: its deadline has passed and, unless it ends a period, its reset was taken up.
+
+    Args:
+        timer: the kind of the timer; None if no timer runs.
+        deadline: its unix seconds; None without a timer.
+        at: the present time in unix seconds.
+        taken_up: True if a process has taken up the reset that follows if a drain or a reset is late.
+    """
+    return deadline is not None and at >= deadline and (timer == "period" or taken_up)
+
+
 @dataclass(frozen=True, slots=True)
 class RegionRecord:
     """A region between two events (B2). Times are in unix seconds."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow
-from streams_orchestration.runtime.catalog.states import ApplicationState, HostState, PeState, heard_at
+from streams_orchestration.runtime.catalog.states import ENDED, ApplicationState, HostState, PeState, heard_at
 from streams_orchestration.runtime.processes.processes import is_alive, is_here
 from streams_orchestration.runtime.programs.spread import LevelSpread
 from streams_orchestration.runtime.settings.limits import AGENT_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
@@ -251,7 +251,7 @@ class UnitsStatus:
 
         It is `LOST` while a PE is lost and the catalog has not recorded that yet, otherwise the recorded state.
         """
-        unaware = unit.state in ("STARTED", "PROCESSING", "DRAINING") and not unit.row.waits
+        unaware = unit.state not in ENDED and not unit.row.broken
         lost = unaware and any(pe.id in unit.pes and self.state_of(pe) == LOST for pe in self.pes)
         return LOST if lost else unit.state
 

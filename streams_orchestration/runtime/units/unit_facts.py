@@ -23,7 +23,7 @@ from streams_orchestration.runtime.units.region_events import (
     TriggerReset,
 )
 from streams_orchestration.runtime.units.region_machine import WORKING, step
-from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
+from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings, fires
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +156,10 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
             return SourcesEnded()
         if facts.drain_asked == record.current:
             return DrainReported(record.current)
-    # timers of drains and resets fire only after a process has taken up the reset
-    due = record.deadline is not None and at >= record.deadline and (record.timer == "period" or facts.taken_up)
-    if record.timer == "period" and facts.sinks_lag:
+    due = fires(record.timer, record.deadline, at, taken_up=facts.taken_up)
+    if record.timer is None or not due or (record.timer == "period" and facts.sinks_lag):
         return None
-    return TimerFired(record.timer, record.number) if due and record.timer is not None else None
+    return TimerFired(record.timer, record.number)
 
 
 def _report(record: RegionRecord, facts: Facts) -> Event | None:

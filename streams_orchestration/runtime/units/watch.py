@@ -12,13 +12,14 @@ from streams_orchestration.runtime.catalog.application_transitions import end_te
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.catalog.states import PeState, Timer, UnitState
+from streams_orchestration.runtime.catalog.states import PeState, Timer, UnitState, waits_for_reset
 from streams_orchestration.runtime.catalog.trials import is_on_trial
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.clock_set_back import adjust_future_times, unit_changes
 from streams_orchestration.runtime.units.controller import advance_unit, changed_units
 from streams_orchestration.runtime.units.health import read_health
+from streams_orchestration.runtime.units.region_record import fires
 
 _a, _u = tables.application, tables.unit
 _WANTED = select(_a.c.wanted, _a.c.runs_until).where(_a.c.name == bindparam("of"))
@@ -105,9 +106,10 @@ class PeOfUnit(CatalogRow):
 
 
 def changes_soon(row: PeOfUnit, now: float) -> bool:
-    """Return True if the state of a PE's unit is about to change: it starts, is reset, or its timer has expired.
+    """Return True if the state of a PE's unit is about to change: it starts, is reset, or its timer fires.
 
-    False if the PE has ended.
+    False if the PE has ended. `next_event` knows further events, for which a host need not hurry: the commit that ends
+    an epoch advances the unit itself, and a unit without attempts has no reset to begin.
 
     Args:
         row: the row of the PE.
@@ -116,6 +118,6 @@ def changes_soon(row: PeOfUnit, now: float) -> bool:
     if row.final:
         return False
     taken_up = row.asked == row.generation
-    if row.unit_state in ("STARTED", "RESETTING", "UNHEALTHY"):
-        return taken_up or row.unit_state == "RESETTING" or (row.unit_state == "STARTED" and not row.dirty)
-    return row.deadline is not None and now >= row.deadline and (row.timer == "period" or taken_up)
+    if waits_for_reset(row.unit_state, dirty=row.dirty):
+        return taken_up
+    return row.unit_state in ("STARTED", "RESETTING") or fires(row.timer, row.deadline, now, taken_up=taken_up)
