@@ -74,16 +74,6 @@ class PlanChange:
     until: float
     """The time of the monotonic clock at which the changed units must be at their cuts."""
 
-    @property
-    def application(self) -> str:
-        """The name of the application."""
-        return self.held.application
-
-    @property
-    def catalog(self) -> Catalog:
-        """The catalog of the application."""
-        return self.held.catalog
-
 
 @dataclass(frozen=True, slots=True)
 class PlanOnTrial:
@@ -218,11 +208,11 @@ def rehearse(change: PlanChange) -> None:
     try:
         carrier.carry(change.redeployment)
     except OperatorError as error:
-        log.debug("%s: a state was collected while it was read: %s", change.application, error)
+        log.debug("%s: a state was collected while it was read: %s", change.held.application, error)
     except StateNotWrittenError as error:
-        raise NotWrittenError(change.application, error) from error
+        raise NotWrittenError(change.held.application, error) from error
     finally:
-        remove_files(change.catalog.store, carrier.written)
+        remove_files(change.held.catalog.store, carrier.written)
 
 
 def switch_at_cut(change: PlanChange) -> list[str]:
@@ -262,9 +252,9 @@ def drain_changed(change: PlanChange) -> None:
     """
     if postpone_if_drained(change.held):
         return
-    launch_hosts(change.catalog, change.application)
+    launch_hosts(change.held.catalog, change.held.application)
     if rest := drain(change.held, change.until):
-        raise NotDrainedError(change.application, rest, change.within)
+        raise NotDrainedError(change.held.application, rest, change.within)
 
 
 def carry_over(change: PlanChange) -> NewPlan:
@@ -278,11 +268,11 @@ def carry_over(change: PlanChange) -> NewPlan:
     """
     carrier = _carrier(change)
     try:
-        with removed_on_failure(change.catalog.store, carrier.written):
+        with removed_on_failure(change.held.catalog.store, carrier.written):
             carried = carrier.carry(change.redeployment)
     except StateNotWrittenError as error:
-        raise NotWrittenError(change.application, error) from error
-    return NewPlan(change.catalog.home, change.after, change.redeployment, carrier.cut, carried)
+        raise NotWrittenError(change.held.application, error) from error
+    return NewPlan(change.held.catalog.home, change.after, change.redeployment, carrier.cut, carried)
 
 
 def switch_over(change: PlanChange, new: NewPlan) -> list[str]:
@@ -297,7 +287,7 @@ def switch_over(change: PlanChange, new: NewPlan) -> list[str]:
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         CommitUnknownError: it is unknown if the plan was replaced.
     """
-    with removed_on_failure(change.catalog.store, new.carried.written), change.catalog.write() as connection:
+    with removed_on_failure(change.held.catalog.store, new.carried.written), change.held.catalog.write() as connection:
         return switch(connection, change.held, new, change.within)
 
 
@@ -324,7 +314,9 @@ def await_decision(trial: PlanOnTrial) -> Redeployment:
 
 
 def _carrier(change: PlanChange) -> Carrier:
-    with change.catalog.read() as connection:
+    with change.held.catalog.read() as connection:
         cut = read_cut(connection, change.held)
     after = change.after
-    return Carrier(change.catalog.home, base_directory(after), change.held.programs, after.deployment.programs, cut)
+    return Carrier(
+        change.held.catalog.home, base_directory(after), change.held.programs, after.deployment.programs, cut
+    )
