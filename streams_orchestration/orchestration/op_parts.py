@@ -43,10 +43,9 @@ def step_without_retry(context: dg.OpExecutionContext) -> Generator[str]:
 def application_step(context: dg.OpExecutionContext) -> Generator[str]:
     """Give the block all that `step_without_retry` gives, and retry the step if the catalog is unavailable.
 
+    For other errors see `step_without_retry`.
+
     Raises:
-        Failure: see `application_of`, and `readable_errors`, which rewrites errors.
-        ShortLivedProcessError: the block starts hosts, the run may have a container of its own, and no machine is
-            registered.
         RetryRequested: the block raised CatalogUnavailableError; see `retry_later`.
     """
     try:
