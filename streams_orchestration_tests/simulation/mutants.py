@@ -205,7 +205,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a reset repeats the number of its epoch": Mutant(
         controller.advance_unit,
-        "epoch=record.current + 1)",
+        "epoch=record.current_epoch + 1)",
         "epoch=unit.completed_epoch)",
     ),
     "a replaced host goes on": Mutant(Presence.row, "if row.incarnation != self.incarnation:", "if False:"),

@@ -121,7 +121,7 @@ def advance_unit(
         actions += more
     if record == before:
         return []
-    if record.completed > before.completed:
+    if record.completed_epoch > before.completed_epoch:
         _complete(connection, unit, record, now)
     outage = dict(unit.outage or {})
     fails = record.state == "UNHEALTHY" and before.state not in HALTED
@@ -131,7 +131,7 @@ def advance_unit(
     generation = unit.generation
     if resets := _resets(actions):
         outage = _reset_in_outage(outage, now)
-        garbage = roll_back(connection, unit, to=unit.completed_epoch, epoch=record.current + 1)
+        garbage = roll_back(connection, unit, to=unit.completed_epoch, epoch=record.current_epoch + 1)
         generation += 1
         log_event(connection, unit, record, "reset began", now, generation=generation, cause=record.cause)
     if before.state == "RESETTING" and record.resets != before.resets:
@@ -258,7 +258,7 @@ def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: 
     PEs that had ended before the epoch are not in the cut.
     """
     c, p = tables.commit, tables.pe
-    named, epoch = f"{unit.name} of {unit.application}", record.completed
+    named, epoch = f"{unit.name} of {unit.application}", record.completed_epoch
     promise(epoch > unit.completed_epoch, "B4", f"{named} completes epoch {epoch} after epoch {unit.completed_epoch}")
     closing = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.epoch == epoch) & c.c.boundary
     members = connection.execute(
@@ -273,7 +273,7 @@ def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: 
         insert(tables.epoch).values(
             application=unit.application,
             unit=unit.name,
-            epoch=record.completed,
+            epoch=record.completed_epoch,
             cut=cut,
             completed_at=now,
             seconds=record.drains.seconds[-1],

@@ -66,19 +66,21 @@ def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float
                 known = record if record.cause else record.blame(settings, at, event)
                 return Transition(replace(known, dirty=True))
         case TimerFired(timer, number):
-            if record.timer == timer and record.number == number:
+            if record.timer == timer and record.timer_number == number:
                 return _fired(settings, record, at)
         case DrainReported(sequence):
-            if record.state == "PROCESSING" and settings.period is None and sequence == record.current:
+            if record.state == "PROCESSING" and settings.period is None and sequence == record.current_epoch:
                 return _drain(settings, record, at)
         case SourcesEnded():
             if record.state == "PROCESSING":
-                return _drain(settings, record, at, TriggerDrain(record.current))
+                return _drain(settings, record, at, TriggerDrain(record.current_epoch))
         case CheckpointDone(pe, sequence):
-            if record.state == "DRAINING" and sequence == record.current:  # else of a drain that was abandoned (B6)
+            if (
+                record.state == "DRAINING" and sequence == record.current_epoch
+            ):  # else of a drain that was abandoned (B6)
                 return _stored(settings, replace(record, done=record.done | {pe}), at)
         case ResetDone(pe, sequence, attempt):
-            if (record.state, record.completed, record.attempt) == ("RESETTING", sequence, attempt):
+            if (record.state, record.completed_epoch, record.attempt) == ("RESETTING", sequence, attempt):
                 return _restored(settings, replace(record, done=record.done | {pe}), at)
         case ResetRequested():
             return _requested(settings, record, event, at)
@@ -111,13 +113,13 @@ def _healthy(settings: RegionSettings, record: RegionRecord, at: float) -> Trans
 
 def _fired(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
     if record.timer == "period":
-        return _drain(settings, record, at, TriggerDrain(record.current))
-    reason = explain_timeout(record.timer, record.current, settings.drain_timeout, settings.reset_timeout)
+        return _drain(settings, record, at, TriggerDrain(record.current_epoch))
+    reason = explain_timeout(record.timer, record.current_epoch, settings.drain_timeout, settings.reset_timeout)
     return _reset(settings, record.blame(settings, at, FailureCause(reason, kind=TIMEOUT)), at)
 
 
 def _drain(settings: RegionSettings, record: RegionRecord, at: float, *actions: Action) -> Transition:
-    draining = replace(record.enter("DRAINING", at), began=at)
+    draining = replace(record.enter("DRAINING", at), began_at=at)
     return Transition(draining.arm("drain", at, settings.drain_timeout), actions)
 
 
@@ -126,12 +128,12 @@ def _stored(settings: RegionSettings, record: RegionRecord, at: float) -> Transi
         return Transition(record)
     complete = replace(
         record,
-        completed=record.current,
-        current=record.current + 1,
-        drains=record.drains.add(record.current, at, at - record.began),
+        completed_epoch=record.current_epoch,
+        current_epoch=record.current_epoch + 1,
+        drains=record.drains.add(record.current_epoch, at, at - record.began_at),
     )
     forgiven = complete.forgive(settings.attempts, at)
-    return Transition(_process(settings, forgiven, at), (Resume(complete.current),))
+    return Transition(_process(settings, forgiven, at), (Resume(complete.current_epoch),))
 
 
 def _restored(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
@@ -139,10 +141,10 @@ def _restored(settings: RegionSettings, record: RegionRecord, at: float) -> Tran
         return Transition(record)
     restored = replace(
         record,
-        current=record.current + 1,
-        resets=record.resets.add(record.completed, at, at - record.began),
+        current_epoch=record.current_epoch + 1,
+        resets=record.resets.add(record.completed_epoch, at, at - record.began_at),
     )
-    return Transition(_process(settings, restored, at), (Resume(restored.current),))
+    return Transition(_process(settings, restored, at), (Resume(restored.current_epoch),))
 
 
 def _requested(settings: RegionSettings, record: RegionRecord, event: ResetRequested, at: float) -> Transition:
@@ -162,16 +164,18 @@ def _requested(settings: RegionSettings, record: RegionRecord, event: ResetReque
 
 def _begun_again(settings: RegionSettings, record: RegionRecord, event: BegunAgain, at: float) -> Transition:
     known = record.forgive(settings.attempts, at) if event.forgives else record.without_cause()
-    begun = replace(known.enter("STARTED", at), current=max(record.current, event.sequence))
+    begun = replace(known.enter("STARTED", at), current_epoch=max(record.current_epoch, event.sequence))
     return Transition(replace(begun, dirty=event.cause is not None, cause=event.cause))
 
 
 def _reset(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
     """Begin a reset, or refuse it if no attempt is left (B3)."""
     if record.gives_up(at):
-        return Transition(replace(record.enter(LIMIT, at), dirty=False), (ResetFailed(record.completed),))
-    begun = replace(record.enter("RESETTING", at).count(at), dirty=False, began=at)
-    return Transition(begun.arm("reset", at, settings.reset_timeout), (TriggerReset(record.completed, begun.attempt),))
+        return Transition(replace(record.enter(LIMIT, at), dirty=False), (ResetFailed(record.completed_epoch),))
+    begun = replace(record.enter("RESETTING", at).count(at), dirty=False, began_at=at)
+    return Transition(
+        begun.arm("reset", at, settings.reset_timeout), (TriggerReset(record.completed_epoch, begun.attempt),)
+    )
 
 
 def _process(settings: RegionSettings, record: RegionRecord, at: float) -> RegionRecord:

@@ -81,9 +81,9 @@ class RegionRecord:
     attempts of every kind are counted separately. So does each reset for a cause outside of the application.
     """
     state: RegionState = "STARTED"
-    current: int = 1
+    current_epoch: int = 1
     """The sequence id of the next drain, or of the current one."""
-    completed: int = 0
+    completed_epoch: int = 0
     """The last complete sequence id, to which a reset goes back; 0 is the initial state."""
     attempts: int = 0
     """The number of resets since the last complete checkpoint (B5)."""
@@ -93,11 +93,11 @@ class RegionRecord:
     """The kind of the current timer; None if no timer runs. There is at most one timer."""
     deadline: float | None = None
     """Unix seconds at which the timer fires; None without a timer."""
-    number: int = 0
+    timer_number: int = 0
     """Number of the timer: every new timer has a new number, so an older timer that fires is recognized (B6)."""
     since: float = 0.0
     """The time at which the region entered its state."""
-    began: float = 0.0
+    began_at: float = 0.0
     """The time at which the current drain or reset attempt began."""
     cause: str | None = None
     """The reason why the region is unhealthy or was last reset; None again once a checkpoint is complete."""
@@ -125,7 +125,7 @@ class RegionRecord:
             at: the time at which the region is entered, in unix seconds.
             completed: the sequence id of its cut; 0 is the initial state.
         """
-        return cls(max_attempts=attempts, current=completed + 1, completed=completed, since=at)
+        return cls(max_attempts=attempts, current_epoch=completed + 1, completed_epoch=completed, since=at)
 
     @property
     def attempt(self) -> int:
@@ -208,4 +208,4 @@ class RegionRecord:
         """Return the record with a timer set, or unchanged if `seconds` is None."""
         if seconds is None:
             return self
-        return replace(self, timer=timer, deadline=at + seconds, number=self.number + 1)
+        return replace(self, timer=timer, deadline=at + seconds, timer_number=self.timer_number + 1)

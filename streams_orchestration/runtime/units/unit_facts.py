@@ -137,7 +137,11 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
     reset up and all hosts are present, or no attempt is left. The timer of a period gives none while sinks lag, and the
     timer of a drain or a reset gives none until a process has taken up the reset.
     """
-    if record.state in ("STARTED", "PROCESSING") and facts.finished and facts.final_epoch in (None, record.completed):
+    if (
+        record.state in ("STARTED", "PROCESSING")
+        and facts.finished
+        and facts.final_epoch in (None, record.completed_epoch)
+    ):
         return None
     ready = facts.taken_up and facts.health is not None and facts.health.up
     if record.state == "UNHEALTHY":
@@ -152,14 +156,14 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
     if facts.health is not None and facts.health.failure is not None:
         return facts.health.failure
     if record.state == "PROCESSING":
-        if facts.final_epoch == record.current:
+        if facts.final_epoch == record.current_epoch:
             return SourcesEnded()
-        if facts.drain_asked == record.current:
-            return DrainReported(record.current)
+        if facts.drain_asked == record.current_epoch:
+            return DrainReported(record.current_epoch)
     due = fires(record.timer, record.deadline, at, taken_up=facts.taken_up)
     if record.timer is None or not due or (record.timer == "period" and facts.sinks_lag):
         return None
-    return TimerFired(record.timer, record.number)
+    return TimerFired(record.timer, record.timer_number)
 
 
 def _report(record: RegionRecord, facts: Facts) -> Event | None:
@@ -172,10 +176,10 @@ def _report(record: RegionRecord, facts: Facts) -> Event | None:
         case "STARTED":
             return Healthy() if all(member.runs for member in facts.members) else None
         case "DRAINING":
-            closed = (member for member in waiting if member.epoch > record.current)
-            return next((CheckpointDone(member.id, record.current) for member in closed), None)
+            closed = (member for member in waiting if member.epoch > record.current_epoch)
+            return next((CheckpointDone(member.id, record.current_epoch) for member in closed), None)
         case "RESETTING":
             running = (member for member in waiting if member.runs)
-            return next((ResetDone(member.id, record.completed, record.attempt) for member in running), None)
+            return next((ResetDone(member.id, record.completed_epoch, record.attempt) for member in running), None)
         case _:
             return None

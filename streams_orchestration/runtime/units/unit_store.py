@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from dataclasses import fields
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from streams_orchestration.compiler.stage_results import RestartPolicy
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.catalog.states import EventKind, RegionState
+from streams_orchestration.runtime.catalog.states import EventKind
 from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
 from streams_orchestration.runtime.units.unit_facts import Facts
 
@@ -38,52 +39,19 @@ def settings_of(unit: UnitRow, facts: Facts) -> RegionSettings:
     return RegionSettings(members, period, unit.drain_timeout, unit.reset_timeout, unit.configured_attempts, restart)
 
 
+_RECORD = tuple(each.name for each in fields(RegionRecord) if each.name != "done")
+"""The columns of a unit's row that hold its record, as fields of the same names."""
+
+
 def record_of(unit: UnitRow) -> RegionRecord:
-    """Read the record of a unit from its row."""
-    return RegionRecord(
-        max_attempts=unit.max_attempts,
-        state=cast(RegionState, unit.state),  # the machine takes no step of a unit that has ended
-        current=unit.current_epoch,
-        completed=unit.completed_epoch,
-        attempts=unit.attempts,
-        dirty=unit.dirty,
-        timer=unit.timer,
-        deadline=unit.deadline,
-        number=unit.timer_number,
-        since=unit.since,
-        began=unit.began_at,
-        cause=unit.cause,
-        kind=unit.kind,
-        give_up_at=unit.give_up_at,
-        tries=unit.tries,
-        drains=unit.drains,
-        resets=unit.resets,
-    )
+    """Read the record of a unit from its row. The state machine takes no step of a unit that has ended."""
+    return RegionRecord(**{name: getattr(unit, name) for name in _RECORD})
 
 
 def columns_of(record: RegionRecord) -> dict[str, Any]:
-    """Return the columns of a unit's row that hold its record."""
-    return {
-        "max_attempts": record.max_attempts,
-        "state": record.state,
-        # start PEs close epochs up to this one
-        "trigger_epoch": record.current if record.state == "DRAINING" else record.completed,
-        "current_epoch": record.current,
-        "completed_epoch": record.completed,
-        "attempts": record.attempts,
-        "dirty": record.dirty,
-        "timer": record.timer,
-        "deadline": record.deadline,
-        "timer_number": record.number,
-        "since": record.since,
-        "began_at": record.began,
-        "cause": record.cause,
-        "kind": record.kind,
-        "give_up_at": record.give_up_at,
-        "tries": record.tries,
-        "drains": record.drains,
-        "resets": record.resets,
-    }
+    """Return the columns of a unit's row that hold its record, and the epoch up to which start PEs close epochs."""
+    trigger = record.current_epoch if record.state == "DRAINING" else record.completed_epoch
+    return {name: getattr(record, name) for name in _RECORD} | {"trigger_epoch": trigger}
 
 
 def log_event(
@@ -118,7 +86,7 @@ def log_event(
         "at": at,
         "kind": kind,
         "generation": generation,
-        "epoch": record.completed,
+        "epoch": record.completed_epoch,
         "attempts": record.attempts,
         "seconds": seconds,
         "cause": cause,

@@ -300,8 +300,8 @@ def test_a_batch_outside_of_regions_forgets_as_much_of_a_failure_as_a_checkpoint
     with local.catalog.read() as connection:
         after = record_of(unit_row(connection, local.name, program.unit))
     forgiven = record_of(before).forgive(before.configured_attempts, 0.0)
-    assert after == replace(forgiven, completed=after.completed, current=after.current)
-    assert after.completed > forgiven.completed
+    assert after == replace(forgiven, completed_epoch=after.completed_epoch, current_epoch=after.current_epoch)
+    assert after.completed_epoch > forgiven.completed_epoch
 
 
 def test_an_application_is_not_complete_before_all_is_published(local: LocalApplication):

@@ -58,9 +58,9 @@ def event(text: str, record: RegionRecord) -> Event:
     if text in PLAIN:
         return PLAIN[text]
     if text == "timer":
-        return TimerFired(record.timer or "drain", record.number)
+        return TimerFired(record.timer or "drain", record.timer_number)
     if text == "old timer":
-        return TimerFired("drain", record.number)
+        return TimerFired("drain", record.timer_number)
     kind, _, name = text.partition(" ")
     if kind in ("unhealthy", "outside"):
         return FailureCause(f"{name} failed", kind=name, outside=kind == "outside")
@@ -98,8 +98,8 @@ def test_the_machine_follows_the_traces_of_streams(trace: dict[str, Any]):
         actual = {
             "state": record.state,
             "sent": [action_text(action) for action in actions],
-            "cur": record.current,
-            "last": record.completed,
+            "cur": record.current_epoch,
+            "last": record.completed_epoch,
             "attempts": record.attempts,
             "max": record.max_attempts,
             "timer": record.timer,
@@ -133,7 +133,7 @@ def test_the_machine_keeps_its_promises_in_any_course(events: list[Any], period:
             record, actions = step(settings, before, each, float(at))
             if isinstance(each, BegunAgain):
                 check_beginning(settings, before, record, each)
-                used.discard(record.current)  # the PEs close the epoch that they were in
+                used.discard(record.current_epoch)  # the PEs close the epoch that they were in
             else:
                 check(settings, before, record, actions, each, used)
             check_counts(settings, before, record, actions, at)
@@ -141,37 +141,37 @@ def test_the_machine_keeps_its_promises_in_any_course(events: list[Any], period:
 
 def concrete(given_event: Any, record: RegionRecord) -> list[Event]:
     if given_event == "the timer":
-        return [TimerFired(record.timer or "reset", record.number)]
+        return [TimerFired(record.timer or "reset", record.timer_number)]
     if given_event == "every report":
         if record.state == "RESETTING":
-            return [ResetDone(pe, record.completed, record.attempt) for pe in MEMBERS]
-        return [CheckpointDone(pe, record.current) for pe in MEMBERS]
+            return [ResetDone(pe, record.completed_epoch, record.attempt) for pe in MEMBERS]
+        return [CheckpointDone(pe, record.current_epoch) for pe in MEMBERS]
     return [given_event]
 
 
 def check(
     settings: RegionSettings, before: RegionRecord, after: RegionRecord, actions: tuple, each: Event, used: set[int]
 ) -> None:
-    assert after.current >= before.current > before.completed, "sequence ids grow"
-    assert after.completed >= before.completed
-    assert after.completed < after.current
+    assert after.current_epoch >= before.current_epoch > before.completed_epoch, "sequence ids grow"
+    assert after.completed_epoch >= before.completed_epoch
+    assert after.completed_epoch < after.current_epoch
     for action in actions:
         if isinstance(action, TriggerDrain):
-            assert action.sequence == before.current
+            assert action.sequence == before.current_epoch
             assert action.sequence not in used, "a sequence id is used once (B4)"
             used.add(action.sequence)
         if isinstance(action, TriggerReset):
-            assert action == TriggerReset(before.completed, before.attempts), "back to the last complete one"
+            assert action == TriggerReset(before.completed_epoch, before.attempts), "back to the last complete one"
             assert after.attempts == before.attempts + 1 <= after.max_attempts
             if isinstance(each, ResetRequested) and each.force:
                 assert after.max_attempts in (before.max_attempts, before.attempts + settings.attempts)
-    if after.completed > before.completed:
-        assert after.completed in used or settings.period is None
+    if after.completed_epoch > before.completed_epoch:
+        assert after.completed_epoch in used or settings.period is None
         assert (after.attempts, after.max_attempts) == (0, settings.attempts), "given back by a checkpoint only (B5)"
     elif not any(isinstance(action, TriggerReset) for action in actions):
         assert after.attempts == before.attempts
     if before.state == "RESETTING" and after.state == "PROCESSING":
-        assert after.current == before.current + 1, "a completed reset burns a sequence id (B4)"
+        assert after.current_epoch == before.current_epoch + 1, "a completed reset burns a sequence id (B4)"
     if before.state == LIMIT and after.state != LIMIT:
         assert isinstance(each, ResetRequested)
         assert each.force
@@ -179,14 +179,17 @@ def check(
     periodic = "period" if settings.period is not None else None
     assert after.timer == timers.get(after.state, periodic if after.state == "PROCESSING" else None)
     assert (after.timer is None) == (after.deadline is None)
-    assert after.number >= before.number
+    assert after.timer_number >= before.timer_number
     assert len(after.drains.seconds) <= 10
     assert len(after.resets.seconds) <= 10
 
 
 def check_beginning(settings: RegionSettings, before: RegionRecord, after: RegionRecord, each: BegunAgain) -> None:
     assert (after.state, after.timer, after.deadline) == ("STARTED", None, None)
-    assert (after.current, after.completed) == (max(before.current, each.sequence), before.completed)
+    assert (after.current_epoch, after.completed_epoch) == (
+        max(before.current_epoch, each.sequence),
+        before.completed_epoch,
+    )
     assert (after.dirty, after.cause) == (each.cause is not None, each.cause)
     assert (after.kind, after.give_up_at) == ("", None), "the limits of the cause before"
     kept = (0, settings.attempts) if each.forgives else (before.attempts, before.max_attempts)
@@ -202,7 +205,7 @@ def check_counts(settings: RegionSettings, before: RegionRecord, after: RegionRe
         if isinstance(action, ResetFailed):
             assert before.attempts > 0
             assert (after.attempts, after.max_attempts) == (before.attempts, after.max_attempts)
-    if after.completed > before.completed:
+    if after.completed_epoch > before.completed_epoch:
         assert (after.kind, after.tries, after.give_up_at) == ("", (), None), "progress forgets all causes"
     assert sum(each.number for each in after.tries) <= after.attempts
     assert len({each.kind for each in after.tries}) == len(after.tries)
@@ -272,9 +275,9 @@ def test_a_late_event_changes_nothing(events: list[Any], stale: Any):
         for each in concrete(given_event, record):
             record, _ = step(settings, record, each, float(at))
     late: list[Event] = [
-        TimerFired(record.timer or "drain", record.number - 1),
-        CheckpointDone(1, record.completed),
-        ResetDone(1, record.completed, record.attempt - 1),
+        TimerFired(record.timer or "drain", record.timer_number - 1),
+        CheckpointDone(1, record.completed_epoch),
+        ResetDone(1, record.completed_epoch, record.attempt - 1),
     ]
     for each in late:
         assert step(settings, record, each, 99.0) == (record, ())
@@ -286,7 +289,7 @@ def test_times_are_averages_of_the_last_ten():
     assert record.deadline == 10.0
     for number in range(1, 13):
         began = 100.0 * number
-        record, _ = step(settings, record, TimerFired("period", record.number), began)
+        record, _ = step(settings, record, TimerFired("period", record.timer_number), began)
         for pe in MEMBERS:
             record, _ = step(settings, record, CheckpointDone(pe, number), began + number)
     assert record.drains.sequence == 12
