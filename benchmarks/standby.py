@@ -50,7 +50,7 @@ def agent(home: Home) -> Iterator[None]:
 def await_standby(home: Home) -> None:
     """Wait until a host is ready."""
     until = time.monotonic() + START_SECONDS
-    while not any(machine.standbys for machine in read_machines(Catalog(home))):
+    while not any(machine.row.standbys for machine in read_machines(Catalog(home))):
         assert time.monotonic() < until, "no host is ready"
         time.sleep(recovery.POLL_SECONDS)
 

@@ -110,12 +110,12 @@ def _table(known: tuple[api.MachineStatus, ...]) -> Table:
         table.add_row(
             machine.name,
             machine.state,
-            machine.address,
-            ", ".join(machine.tags),
-            str(machine.cores),
-            "" if machine.load is None else f"{machine.load:.1f}",
+            machine.row.address,
+            ", ".join(machine.row.tags),
+            str(machine.row.cores),
+            "" if machine.row.load is None else f"{machine.row.load:.1f}",
             lease,
-            str(machine.standbys),
+            str(machine.row.standbys),
             ", ".join(machine.hosts) or plural(0, "host"),
         )
     return table
@@ -124,14 +124,14 @@ def _table(known: tuple[api.MachineStatus, ...]) -> Table:
 def _facts(machine: api.MachineStatus) -> dict[str, object]:
     return {
         "name": machine.name,
-        "address": machine.address,
+        "address": machine.row.address,
         "state": machine.state,
-        "tags": list(machine.tags),
-        "cores": machine.cores,
+        "tags": machine.row.tags,
+        "cores": machine.row.cores,
         "hosts": list(machine.hosts),
-        "standbys": machine.standbys,
-        "load": machine.load,
+        "standbys": machine.row.standbys,
+        "load": machine.row.load,
         "leaseSeconds": machine.lease_seconds,
-        "since": machine.since,
-        "version": machine.version,
+        "since": machine.row.since,
+        "version": machine.row.version,
     }

@@ -8,12 +8,11 @@ import pytest
 
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.cut_checks import LATE_SECONDS, evaluate_checks, late_at
-from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.region_events import REQUESTED
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
-from streams_orchestration_tests.runtime.readings import changed, unit_event
+from streams_orchestration_tests.runtime.readings import changed, machine_status, unit_event
 
 AWAY = {"storage_error": "s3://b/p (endpoint http://s:9): cannot be reached", "storage_failed_at": NOW - 40}
 
@@ -103,8 +102,7 @@ def test_resets_by_hand_do_not_make_a_unit_unstable():
     ],
 )
 def test_a_machine_that_takes_no_hosts_is_a_problem_of_what_runs(state: str, application: str, problem: str | None):
-    machines = [MachineStatus(name, "a.b", each, (), 2, (), 0, None, 5.0, NOW, "1") for name, each in
-                (("north", state), ("south", "UP"))]  # fmt: skip
+    machines = [machine_status("north", state), machine_status("south", "UP")]
     check = evaluate_checks(running(state=application), NOW, machines)[4]
     assert (check.name, check.passed) == ("machines_are_up", problem is None)
     assert len(check.problems) == (problem is not None)

@@ -20,11 +20,12 @@ from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import failed, measured, running
+from streams_orchestration_tests.runtime.readings import machine_status
 
 pytestmark = pytest.mark.slow
 
 DEPLOYMENT = dg.AssetKey(["demo", "deployment"])
-NORTH = MachineStatus("north", "a.b", "UP", (), 2, (), 0, None, 1.0, 1.0, "1")
+NORTH = machine_status("north", "UP")
 SPEC = dg.AssetKey(["demo", "spec"])
 STAGES = (dg.AssetKey(["demo", "logical_graph"]), dg.AssetKey(["demo", "deployment_plan"]))
 

@@ -19,13 +19,12 @@ from streams_orchestration.orchestration.sensors import SENSOR, WATCH_SECONDS
 from streams_orchestration.orchestration.watching import Cursor
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, CatalogVersionError, HostLaunchError
-from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
-from streams_orchestration_tests.runtime.readings import changed, unit_event
+from streams_orchestration_tests.runtime.readings import changed, machine_status, unit_event
 
 pytestmark = pytest.mark.slow
 
@@ -326,7 +325,7 @@ def test_a_lost_cut_fails_the_check_once_and_when_somebody_runs_it(daemon: Daemo
 
 def test_a_machine_that_is_lost_is_a_warning(daemon: Daemon, runtime: Runtime):
     runtime.status = running()
-    runtime.machines = (MachineStatus("north", "a.b", "LOST", (), 2, (), 0, None, -9.0, NOW, "1"),)
+    runtime.machines = (machine_status("north", "LOST"),)
     (check,) = [each for each in events(daemon.tick(), dg.AssetCheckEvaluation) if not each.passed]
     assert (check.check_name, check.severity) == ("machines_are_up", dg.AssetCheckSeverity.WARN)
     assert "north is LOST" in (check.description or "")

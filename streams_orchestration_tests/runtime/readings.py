@@ -1,4 +1,4 @@
-"""Statuses of hosts, PEs and units, which hold rows that no catalog has."""
+"""Statuses of hosts, PEs, units and machines, which hold rows that no catalog has."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any, TypeVar, get_type_hints
 
 from streams_orchestration.runtime.catalog.columns import Default
 from streams_orchestration.runtime.catalog.reading import CatalogRow
-from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, UnitEventRow, UnitRow
+from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow, PeRow, UnitEventRow, UnitRow
 from streams_orchestration.runtime.catalog.states import EventKind
 from streams_orchestration.runtime.catalog.unit_columns import ResetDurations
+from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
@@ -50,6 +51,11 @@ def unit_status(**facts: Any) -> UnitStatus:
     columns |= {"max_attempts": 5, "configured_attempts": 5, "tries": ()}
     columns |= {"drains": ResetDurations(), "resets": ResetDurations()}
     return changed(UnitStatus(row_of(UnitRow, application="app", **columns), pes=(0,), open_epoch=1), **facts)
+
+
+def machine_status(name: str, state: str) -> MachineStatus:
+    row = row_of(MachineRow, name=name, address="a.b", tags=[], cores=2)
+    return MachineStatus(row, state, hosts=(), lease_seconds=1.0)
 
 
 def unit_event(

@@ -108,7 +108,7 @@ class MachineRow(CatalogRow):
     cores: int
     state: MachineState  # UP or DRAINING; DOWN once its agent has ended
     version: str  # version of the product
-    since: float
+    since: float  # time at which its agent registered
     lease_until: float  # its agent renews the lease
     standbys: Annotated[int, Default(0)]  # hosts that wait there
     load: float | None  # processes that wanted to run, a minute's average

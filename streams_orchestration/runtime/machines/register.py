@@ -27,25 +27,18 @@ _LATE = select(_m.c.name).where(_m.c.lease_until > bindparam("after"))
 class MachineStatus:
     """A registered machine as shown to users."""
 
-    name: str
-    address: str
-    """Host name of the machine."""
+    row: MachineRow
     state: str
     """UP, DRAINING, DOWN after its agent has ended in order, or LOST after its lease has expired otherwise."""
-    tags: tuple[str, ...]
-    cores: int
     hosts: tuple[str, ...]
     """`APPLICATION/NUMBER` of each host that lives or is being started there."""
-    standbys: int
-    """Number of standbys with a running engine."""
-    load: float | None
-    """The system's load average over one minute; None if it is unknown."""
     lease_seconds: float
     """Seconds until its lease expires; negative after that."""
-    since: float
-    """The time at which its agent registered, in unix seconds."""
-    version: str
-    """Version of the product that its agent runs."""
+
+    @property
+    def name(self) -> str:
+        """The name of the machine."""
+        return self.row.name
 
 
 _Machine = TypeVar("_Machine", MachineRow, MachineStatus)
@@ -97,17 +90,7 @@ def _statuses(connection: Connection) -> tuple[MachineStatus, ...]:
 def _status(machine: MachineRow, hosts: Mapping[str, Sequence[str]], now: float) -> MachineStatus:
     lost = machine.state != "DOWN" and now > machine.lease_until
     return MachineStatus(
-        machine.name,
-        machine.address,
-        "LOST" if lost else machine.state,
-        tuple(machine.tags),
-        machine.cores,
-        tuple(hosts.get(machine.name, ())),
-        machine.standbys,
-        machine.load,
-        machine.lease_until - now,
-        machine.since,
-        machine.version,
+        machine, "LOST" if lost else machine.state, tuple(hosts.get(machine.name, ())), machine.lease_until - now
     )
 
 

@@ -94,7 +94,9 @@ _GENERAL = (
         "hosts", "hosts that live on the machine, or are to be started there", lambda machine: len(machine.hosts)
     ),
     MACHINE.gauge(
-        "standby_hosts", "standby hosts on the machine, whose engines have started", lambda machine: machine.standbys
+        "standby_hosts",
+        "standby hosts on the machine, whose engines have started",
+        lambda machine: machine.row.standbys,
     ),
 )
 _APPLICATIONS = (
