@@ -206,7 +206,8 @@ def _reset(reader: SnapshotReader, access: Access) -> Answer:
             return JSONResponse({"error": "`unit` must be the name of a region or PE, and `force` true or false."}, 400)
         try:
             reader.require(name)
-            generation = await asyncio.to_thread(partial(api.reset_unit, reader.home, name, unit, force=force))
+            catalog = await asyncio.to_thread(api.open_catalog, reader.home, name)
+            generation = await asyncio.to_thread(partial(api.reset_unit, catalog, name, unit, force=force))
         except api.NotDeployedError as error:
             return JSONResponse({"error": str(error)}, 404)
         except api.StreamsRuntimeError as error:

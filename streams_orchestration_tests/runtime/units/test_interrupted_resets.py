@@ -149,8 +149,8 @@ def test_a_reset_waits_for_a_host_whose_death_nobody_has_recorded(running: Runni
 def test_a_request_finds_that_the_reset_begins_by_itself_and_begins_no_second_one(running: Running):
     running.work()
     running.kill_host()
-    reset_unit(running.home, running.name, "region-0")
+    reset_unit(running.catalog, running.name, "region-0")
     running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
-    assert reset_unit(running.home, running.name, "region-0") == 2
-    assert running.unit.attempts == 1
+    assert reset_unit(running.catalog, running.name, "region-0") == 2
+    assert running.unit.row.attempts == 1
     running.finish()
