@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -11,8 +10,6 @@ import click
 
 from streams_orchestration.cli.commands import streams
 
-VALUE = "<x>"
-"""Stands for what a message fills in."""
 _SPAN = re.compile(r"`([^`]+)`", re.DOTALL)
 _LINE = re.compile(r"^\s*(?:\$ |[A-Z_]+=\S+ )*(streams [^|#&>\n]*)", re.MULTILINE)
 _BLOCK = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
@@ -77,12 +74,3 @@ def bare_options(text: str) -> Iterator[str]:
     for span in _SPAN.findall(_BLOCK.sub("", text)):
         if span.startswith("--"):
             yield from _OPTION.findall(span)
-
-
-def texts_of(source: str) -> Iterator[str]:
-    """Yield the texts in a module of Python, with `VALUE` for what is filled in."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.JoinedStr):
-            yield "".join(str(each.value) if isinstance(each, ast.Constant) else VALUE for each in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import streams_orchestration
-from streams_orchestration_tests.texts import Text, texts_of
+from streams_orchestration_tests.texts import Text, strings, texts_of
 
 READS_SOURCES = pytest.mark.xdist_group("sources")
 """Tests that read the source of all modules, in one worker."""
@@ -44,6 +44,8 @@ class Source:
     """The lines that reach their surroundings directly."""
     hiding: tuple[tuple[int, str], ...]
     """Line and name of each parameter and local variable that hides a name of the module."""
+    strings: tuple[str, ...]
+    """All texts in the code, with `VALUE` for each value that is filled in."""
 
 
 @functools.cache
@@ -72,6 +74,7 @@ def source_of(path: Path) -> Source:
         texts=tuple(texts_of(relative.as_posix(), source, nodes)),
         surroundings=tuple(surroundings(nodes)),
         hiding=tuple(sorted(set(hiding(nodes)))),
+        strings=tuple(strings(nodes)),
     )
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration_tests.hints import OPTIONS, bare_options, in_code, texts_of, wrong_with
+from streams_orchestration_tests.hints import OPTIONS, bare_options, in_code, wrong_with
+from streams_orchestration_tests.sources import READS_SOURCES, modules, source_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-MODULES = sorted((ROOT / "streams_orchestration").rglob("*.py"))
 OF_OTHERS = {
     "reliability.md": None,  # options of the harness for chaos
     "0061-a-unit-has-its-own-turn.md": {"--catalog"},
@@ -57,8 +57,9 @@ def test_pages_name_commands_and_options_that_there_are(page: Path):
 
 
 @pytest.mark.slow
+@READS_SOURCES
 def test_messages_name_commands_and_options_that_there_are():
-    texts = [(module, text) for module in MODULES for text in texts_of(module.read_text(encoding="utf-8"))]
+    texts = [(module, text) for module in modules() for text in source_of(module).strings]
     lines = {(module.name, line): wrong_with(line) for module, text in texts for line in in_code(text)}
     assert len(lines) > 30, "remedies are found"
     assert {place: wrong for place, wrong in lines.items() if wrong} == {}

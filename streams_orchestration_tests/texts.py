@@ -32,6 +32,10 @@ OF_VALUES = {"insert", "update", "delete"}
 """Acts that are methods of lists and dictionaries too, so only functions of these names count."""
 
 
+VALUE = "<x>"
+"""Stands for a value that a message fills in."""
+
+
 @dataclass(frozen=True)
 class Text:
     """A text with its kind and place."""
@@ -87,6 +91,18 @@ def messages(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
         match node:
             case ast.Constant(value=str(text)) if id(node) not in alone and " " in text.strip():
                 yield node.lineno, text
+            case _:
+                pass
+
+
+def strings(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield every text in the code, with `VALUE` for each value that is filled in."""
+    for node in nodes:
+        match node:
+            case ast.JoinedStr(values=values):
+                yield "".join(str(each.value) if isinstance(each, ast.Constant) else VALUE for each in values)
+            case ast.Constant(value=str(text)):
+                yield text
             case _:
                 pass
 
