@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from streams_orchestration_tests import crashes, reports, write_turns
+from streams_orchestration_tests import crashes, reports, temporary_files, write_turns
 from streams_orchestration_tests.combinations import leave_combinations
 from streams_orchestration_tests.examples import register_profiles
 from streams_orchestration_tests.java import java_is_installed  # noqa: F401  a fixture
@@ -66,6 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
     to end cleans up first, as with Ctrl-C: a server would stay otherwise.
     """
     gc.disable()
+    temporary_files.use_memory()
     _read_yaml_quickly()
     write_turns.watch()
     if not config.getoption("numprocesses", 0):  # its children are the processes of the tests, which watch themselves
