@@ -23,7 +23,6 @@ from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.errors.errors import StorageSettingError
 from streams_orchestration.runtime.hosts.segments_here import GarbageHere, streams_here
 from streams_orchestration.runtime.observing.compilations import read_compilation_if_readable
-from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.deployed_pes import PlacedPe
 from streams_orchestration.runtime.programs.stored_compilation import base_directory
 from streams_orchestration.runtime.stepping import StepError
@@ -34,6 +33,7 @@ from streams_orchestration.runtime.storage.store import HERE, Store
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
 from streams_orchestration.runtime.units.garbage import collect_garbage
+from streams_orchestration.runtime.units.reading import open_catalog
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
     compiled,
@@ -213,8 +213,8 @@ def test_a_process_that_names_another_storage_is_refused(
     monkeypatch.delenv("STREAMS_STORAGE_OPTIONS")
     monkeypatch.delenv("STREAMS_STORAGE")
     with pytest.raises(StorageSettingError, match=f"STREAMS_STORAGE is not set, .* are in s3://bucket/{directory}"):
-        read_status(local.catalog, local.name)
-    assert read_compilation_if_readable(local.catalog, local.name) is None, "a display does without it"
+        open_catalog(local.home, local.name)
+    assert read_compilation_if_readable(Catalog(local.home), local.name) is None, "a display does without it"
     monkeypatch.setenv("STREAMS_STORAGE", str(tmp_path / "other"))
     with pytest.raises(StorageSettingError, match=r"names .*/other, but the catalog's files .* Set it to s3://"):
         LocalApplication(Home(tmp_path), compilation, source_limit=5)
