@@ -8,7 +8,9 @@ import logging
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -35,8 +37,11 @@ def old_files(log: Path) -> list[str]:
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Path:
-    return tmp_path / "pe-0.log"
+def log(pytestconfig: pytest.Config) -> Iterator[Path]:
+    """Yield the path of a log beside the sources: temporary files are in memory, where none can be collapsed."""
+    assert pytestconfig.cache
+    with TemporaryDirectory(dir=pytestconfig.cache.mkdir("logs")) as directory:
+        yield Path(directory, "pe-0.log")
 
 
 @pytest.fixture(params=["as here", "only cut"])
