@@ -134,9 +134,9 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
     With `force`, the reset begins even if no attempt is left, and further attempts are allowed. Files that the catalog
     then no longer names are removed.
 
-    A unit that has ended is not reset, nor is one whose generation is later than the given one after the update; None
-    stands for its generation before the update. A drain or reset whose time is over ends by its timer instead, also
-    with `force`.
+    A unit that has ended is not reset, nor is one whose generation is later than the given one after the update. If
+    none is given, it is the generation before the update. A drain or reset whose time is over ends by its timer
+    instead, also with `force`.
 
     Raises:
         StreamsRuntimeError: the unit no longer exists.
