@@ -12,8 +12,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors.errors import OutputError
-from streams_orchestration.runtime.hosts import host as hosts
-from streams_orchestration.runtime.hosts import queries
+from streams_orchestration.runtime.hosts import queries, unit_observer
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.logs.logs import read_log_end
 from streams_orchestration.runtime.observing.reading import read_status
@@ -117,17 +116,17 @@ def test_a_host_looks_at_the_units_of_others_now_and_then_and_when_one_has_died(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ):
     checks: list[Any] = []
-    monkeypatch.setattr(hosts, "advance_application", lambda *given: checks.append(given[2]))
+    monkeypatch.setattr(unit_observer, "advance_application", lambda *given: checks.append(given[2]))
     everything, own = None, {"region-0"}
     for now in (100.0, 101.0, 109.0, 110.0, 111.0):
-        host.advance_units(now)
+        host.observer.advance(now)
     assert checks == [everything, own, own, everything, own]
-    host.neighbours = [(2**22 + 1, 1.0)]
+    host.observer.neighbours = [(2**22 + 1, 1.0)]
     assert host.reconcile(), "nobody may be left who checks its units"
-    host.advance_units(112.0)
+    host.observer.advance(112.0)
     assert checks[-1] is everything
     host.reconcile()
-    host.advance_units(113.0)
+    host.observer.advance(113.0)
     assert checks[-1] == own
 
 
