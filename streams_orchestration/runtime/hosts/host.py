@@ -6,8 +6,6 @@ Others write the wanted state into the catalog. The host reads it there, and rep
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Collection
 
 from sqlalchemy import bindparam, select
 
@@ -21,40 +19,29 @@ from streams_orchestration.runtime.catalog.states import HostState
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.engine.port import Engine
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, StreamsRuntimeError
-from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.hosts.heartbeat import Heartbeat
-from streams_orchestration.runtime.hosts.last_sweep import LastSweep
+from streams_orchestration.runtime.hosts.janitor import Janitor
 from streams_orchestration.runtime.hosts.presence import Presence, Wanted
 from streams_orchestration.runtime.hosts.queries import Queries
 from streams_orchestration.runtime.hosts.receivers import Receivers
-from streams_orchestration.runtime.hosts.segments_here import GarbageHere
 from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
 from streams_orchestration.runtime.hosts.turn_rows import read_turn_rows
 from streams_orchestration.runtime.hosts.unit_observer import OBSERVE_SECONDS, UnitObserver
 from streams_orchestration.runtime.hosts.unusable_files import require_usable_files
 from streams_orchestration.runtime.lineage.reporter import reporter
-from streams_orchestration.runtime.logs.log_rotation import rotate_log
-from streams_orchestration.runtime.processes.processes import MACHINE
 from streams_orchestration.runtime.programs.deployed_pes import deployed_pes, units_on, units_timed_by
 from streams_orchestration.runtime.settings.settings import Settings
-from streams_orchestration.runtime.sinks.completing import clear_after_publishers, complete, flush_removals
+from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
-from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
-from streams_orchestration.runtime.units.garbage import Garbage, collect_garbage, end_holds_and_find_unknown_pes, sweep
-from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 
 MIN_INTERVAL_SECONDS = 0.1
 """Least seconds between two turns of the main loop, however often the catalog changes."""
 MAX_INTERVAL_SECONDS = 5.0
 """The most seconds between two turns of the main loop: it also turns without an event, for safety."""
-GARBAGE_SECONDS = 5.0
-"""Least seconds between two collections of garbage."""
-CUT_BEATS = 2
-"""Number of collections of garbage between two checks of the files that the last cuts need."""
 SHUTDOWN_SECONDS = 15.0
 """The most seconds that a stop waits for the batch under way."""
 
@@ -92,11 +79,7 @@ class Host:
         self.start_up = StartUp(row.launched_at, row.asked_at)
         self.started = False
         """True once the first batch is committed, and the duration of the start is recorded."""
-        self.tidied = 0
-        """The number of times so far that the host has collected garbage."""
         settings = Settings(**row.settings)
-        self.log_size = settings.log_size
-        self.errors = LoopErrors(log)
         self.queries = Queries(self.presence, self.catalog, engine, settings)
         self.heartbeat = Heartbeat(self.presence, settings.hang_limit, self.queries.busy)
         self.plan: int = row.plan
@@ -106,7 +89,7 @@ class Host:
         self.observer = UnitObserver(self.catalog, application)
         self.publisher = self.outage.through(lambda: Publisher(self.catalog, application))
         self.receivers = Receivers(self.catalog, application)
-        self.last_sweep = LastSweep(self._clear_all)
+        self.janitor = Janitor(self.catalog, application, number, settings.log_size, self.heartbeat)
         self.lineage = reporter(self.catalog, application, number)
         self.outage.through(lambda: self._load(row))
 
@@ -123,7 +106,7 @@ class Host:
         self.heartbeat.start()
         StorageWatch(self.home.store, self.presence.report_storage).start()
         self.start_up.reached("imports", clock.now())
-        self._rotate_logs()  # a host that fails soon after its start tidies nothing
+        self.janitor.rotate_logs()  # a host that fails soon after its start tidies nothing
         version = self.engine.wait()
         self.start_up.reached("session", clock.now())
         self.heartbeat.watch(self.engine)
@@ -160,7 +143,7 @@ class Host:
 
     def _follow(self) -> HostState:
         """Run the main loop until the host has to end; return the state to report, `FAILED` if it was terminated."""
-        collected = world.monotonic()
+        self.janitor.postpone()
         while True:
             mark = self.catalog.changes.mark()
             began = world.monotonic()
@@ -186,13 +169,11 @@ class Host:
             self.outage.end()
             if not self.started:
                 self._see_start()
-            if began - collected > GARBAGE_SECONDS:
-                self.tidy()
-                collected = began
+            self.janitor.tidy_if_due(began)
             self._require_files()
             if self.complete_finished():
                 self.stop_all()
-                self._clear(self.timed)
+                self.janitor.clear()
                 self.lineage.stop()
                 return "COMPLETED"
             next_turn = MIN_INTERVAL_SECONDS if urgent else MAX_INTERVAL_SECONDS if observes else OBSERVE_SECONDS
@@ -207,8 +188,7 @@ class Host:
         self.observer.units = units_on(pes, self.number)
         self.timed = units_timed_by(pes, self.number)
         programs = self.queries.programs.values()
-        self.garbage = Garbage(self.catalog, self.application, programs, self.timed, row.plan)
-        self.garbage_here = GarbageHere(self.catalog, self.application, [program.pe for program in here])
+        self.janitor.load(pes, row.plan)
         self.publisher.deliver_to(make_deliverers(self.catalog, self.application, programs, self.timed))
         self.receivers.serve(self.home, here)
         self.lineage.load(pe.program for pe in pes)
@@ -223,27 +203,6 @@ class Host:
             self.heartbeat.note_turn()
         world.sleep(max(began + MIN_INTERVAL_SECONDS - world.monotonic(), 0.0))
 
-    def tidy(self) -> None:
-        """Rotate logs and collect garbage; at times also check the files of cuts. Raises OSError if a disk fails."""
-        self._rotate_logs()
-        if self.timed:
-            self.garbage.collect()
-        self.tidied += 1
-        if self.tidied % CUT_BEATS:
-            return
-        self.garbage_here.collect()
-        if self.timed:
-            for message in check_and_record_cuts(self.catalog, self.application, self.timed, turn=self.tidied).values():
-                log.error("%s. %s; the application keeps running until something fails", message, LOST_REMEDY)
-
-    def _rotate_logs(self) -> None:
-        """Rotate the host's log and, where an agent runs, the log of standbys, to which a JVM may still write."""
-        machine = os.environ.get(MACHINE)
-        standby = () if machine is None else (self.home.standby_log(machine),)
-        for path in (self.home.host_log(self.application, self.number), *standby):
-            with self.errors.survived(f"{path} is not rotated"):
-                rotate_log(path, self.log_size)
-
     def reconcile(self) -> bool:
         """Make the queries match the catalog, and note the last commits, the timers of units, and which hosts live.
 
@@ -257,25 +216,6 @@ class Host:
         self.commits = [at for pe in rows.pes if (at := pe.committed_at) is not None and at > self.began]
         urgent = self.observer.note(rows.pes, rows.others)
         return self.queries.match(rows.pes) or urgent
-
-    def _clear(self, units: Collection[str]) -> bool:
-        """Remove the garbage of complete units, whose queries start no more, and what killed processes have left.
-
-        Return False if files are left, the storage could not be listed at once, or units are held.
-        """
-        programs = self.queries.programs
-        collect_garbage(self.catalog, self.application, programs.values(), units, self.plan)
-        self.heartbeat.note_turn()  # each step may wait for the storage
-        mine = {pe: program for pe, program in programs.items() if program.unit in units}
-        unknown = end_holds_and_find_unknown_pes(self.catalog, self.application)
-        self.heartbeat.note_turn()
-        return unknown is not None and not sweep(self.catalog, self.application, (*mine, *unknown), mine.values()).left
-
-    def _clear_all(self) -> bool:
-        is_clear = clear_after_publishers(self.catalog, self.application)
-        self.heartbeat.note_turn()
-        is_clear &= self._clear({program.unit for program in self.queries.programs.values()})
-        return is_clear and flush_removals(self.catalog, self.application)
 
     def _see_start(self) -> None:
         """Note when the queries were first started, and report the phases of the start once a batch is committed."""
@@ -300,15 +240,15 @@ class Host:
             is_open = connection.execute(_OPEN_PES, of | {"host": self.number}).first() is not None
             held = held_units(connection, self.application)
         if is_open or held:
-            self.last_sweep.forget()
+            self.janitor.last_sweep.forget()
             return False
-        complete(self.catalog, self.application, self.last_sweep)
+        complete(self.catalog, self.application, self.janitor.last_sweep)
         with self.catalog.read() as connection:
             return connection.execute(_OPEN_UNITS, of | {"units": self.timed}).first() is None
 
     def _require_files(self) -> None:
         """Raise UnusableFilesError if another machine is to publish or remove what this one cannot."""
-        failures = self.publisher.unusable(), self.last_sweep.failure
+        failures = self.publisher.unusable(), self.janitor.last_sweep.failure
         require_usable_files(self.catalog, self.application, self.number, failures)
 
     def _quiesce(self) -> None:

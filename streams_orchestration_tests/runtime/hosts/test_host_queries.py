@@ -70,22 +70,22 @@ def test_a_failure_of_a_sink_stays_although_the_query_of_its_pe_runs(host: Host)
 def test_a_host_rotates_its_log_and_that_of_the_standby_it_was(host: Host, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("STREAMS_MACHINE", "north")
     own, standby, other = host.home.host_log("app", 0), *map(host.home.standby_log, ("north", "south"))
-    host.log_size = 100
+    host.janitor.log_size = 100
     for log in (own, standby, other):
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text("a line\n" * 100)
-    host.tidy()
+    host.janitor.tidy()
     assert [log.stat().st_size for log in (own, standby, other)] == [0, 0, 700]
     assert read_log_end(own, 1000)[0] == read_log_end(standby, 1000)[0] == ["a line"] * 100
 
 
 def test_a_log_that_cannot_be_rotated_stops_no_host(host: Host, caplog: pytest.LogCaptureFixture):
     own = host.home.host_log("app", 0)
-    host.log_size = 100
+    host.janitor.log_size = 100
     own.with_name("host-0.log.part").mkdir(parents=True)
     own.write_text("a line\n" * 1000)
     for _ in range(3):
-        host.tidy()
+        host.janitor.tidy()
     assert caplog.text.count("host-0.log is not rotated; it is tried again") == 1
     assert own.stat().st_size == 7000
 

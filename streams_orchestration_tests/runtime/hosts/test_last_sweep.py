@@ -200,8 +200,8 @@ def test_a_host_is_heard_between_the_steps_of_its_last_sweep_of_which_each_must_
     host = Host(local.home, local.name, 0, "mine", IdleEngine())
     turns: list[None] = []
     monkeypatch.setattr(host.heartbeat, "note_turn", lambda: turns.append(None))
-    assert host.last_sweep()
+    assert host.janitor.last_sweep()
     assert len(turns) == 3
     away = Away(str(tmp_path / "mounted"), str(local.home.root), f"data/{local.name}/states")
     monkeypatch.setattr(Home, "store", property(lambda _: away))
-    assert not host.last_sweep(), "PEs that are not deployed may have files"
+    assert not host.janitor.last_sweep(), "PEs that are not deployed may have files"
