@@ -6,6 +6,7 @@ Others write the wanted state into the catalog. The host reads it there, and rep
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from sqlalchemy import bindparam, select
 
@@ -16,7 +17,6 @@ from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
 from streams_orchestration.runtime.catalog.place_of_files import check_place
 from streams_orchestration.runtime.catalog.states import HostState
-from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.engine.port import Engine
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.heartbeat import Heartbeat
@@ -24,7 +24,7 @@ from streams_orchestration.runtime.hosts.janitor import Janitor
 from streams_orchestration.runtime.hosts.presence import Presence, Wanted
 from streams_orchestration.runtime.hosts.queries import Queries
 from streams_orchestration.runtime.hosts.receivers import Receivers
-from streams_orchestration.runtime.hosts.start_up import StartUp
+from streams_orchestration.runtime.hosts.start_up import StartUp, StartUpReport
 from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
 from streams_orchestration.runtime.hosts.turn_rows import read_turn_rows
 from streams_orchestration.runtime.hosts.unit_observer import OBSERVE_SECONDS, UnitObserver
@@ -37,6 +37,7 @@ from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
+from streams_orchestration.runtime.units.watch import PeOfUnit
 
 MIN_INTERVAL_SECONDS = 0.1
 """Least seconds between two turns of the main loop, however often the catalog changes."""
@@ -70,15 +71,10 @@ class Host:
         self.presence = Presence(self.catalog, application, number, incarnation)
         self.engine = engine
         self.terminated = False
-        self.finished = False
-        """True if all PEs of the host have made their final commits."""
-        self.commits: list[float] = []
-        """The times of the PEs' last commits, as far as they were made since the host began, in unix seconds."""
-        self.began = clock.now()
+        self.pes: Sequence[PeOfUnit] = ()
+        """The rows of the host's PEs at the last turn; empty if another plan was deployed then."""
         row = self.outage.through(self.presence.join)
-        self.start_up = StartUp(row.launched_at, row.asked_at)
-        self.started = False
-        """True once the first batch is committed, and the duration of the start is recorded."""
+        self.start_up = StartUpReport(self.presence, StartUp(row.launched_at, row.asked_at))
         settings = Settings(**row.settings)
         self.queries = Queries(self.presence, self.catalog, engine, settings)
         self.heartbeat = Heartbeat(self.presence, settings.hang_limit, self.queries.busy)
@@ -105,10 +101,10 @@ class Host:
         self.outage.through(self._check_storage)
         self.heartbeat.start()
         StorageWatch(self.home.store, self.presence.report_storage).start()
-        self.start_up.reached("imports", clock.now())
+        self.start_up.reached("imports")
         self.janitor.rotate_logs()  # a host that fails soon after its start tidies nothing
         version = self.engine.wait()
-        self.start_up.reached("session", clock.now())
+        self.start_up.reached("session")
         self.heartbeat.watch(self.engine)
         self.engine.watch(self.catalog.changes.wake)
         log.info("%s is up", version)
@@ -167,8 +163,7 @@ class Host:
             if row.bounded is not None:
                 end_bounded_run(self.catalog, self.application, list(self.queries.programs.values()))
             self.outage.end()
-            if not self.started:
-                self._see_start()
+            self.start_up.note_turn(pe.committed_at for pe in self.pes)
             self.janitor.tidy_if_due(began)
             self._require_files()
             if self.complete_finished():
@@ -204,28 +199,17 @@ class Host:
         world.sleep(max(began + MIN_INTERVAL_SECONDS - world.monotonic(), 0.0))
 
     def reconcile(self) -> bool:
-        """Make the queries match the catalog, and note the last commits, the timers of units, and which hosts live.
+        """Make the queries match the catalog, and note the PEs, the timers of their units, and which hosts live.
 
         Returns:
             True if a unit is about to change, a query has not begun, a plan is new, or another host here has died.
         """
         rows = read_turn_rows(self.catalog, self.application, self.number, self.plan)
-        self.finished = rows is not None and all(pe.final for pe in rows.pes)
+        self.pes = () if rows is None else rows.pes
         if rows is None:
             return True
-        self.commits = [at for pe in rows.pes if (at := pe.committed_at) is not None and at > self.began]
         urgent = self.observer.note(rows.pes, rows.others)
         return self.queries.match(rows.pes) or urgent
-
-    def _see_start(self) -> None:
-        """Note when the queries were first started, and report the phases of the start once a batch is committed."""
-        if "queries" not in self.start_up.seconds:
-            self.start_up.reached("queries", clock.now())
-        if self.commits:
-            self.start_up.committed(min(self.commits), self.presence.record_family())
-            self.presence.report_start_up(self.start_up.seconds)
-            self.started = True
-            log.info("start-up took %s", self.start_up)
 
     def complete_finished(self) -> bool:
         """Complete finished units; return True if the host's PEs made their final commits and its units are complete.
@@ -233,7 +217,7 @@ class Host:
         Its units are the units whose epochs it triggers. While a redeploy holds units, the host does not end, since the
         new plan may give it work, and keeps the states of that plan. The hold of a redeploy that has died expires.
         """
-        if not self.finished:
+        if not self.pes or not all(pe.final for pe in self.pes):
             return False
         of = {"of": self.application}
         with self.catalog.read() as connection:
