@@ -164,12 +164,12 @@ MUTANTS: dict[str, Mutant] = {
     "results are forgotten in an outage": Mutant(
         Planner._commit,
         "    except CatalogUnavailableError:\n        raise\n",
-        "    except CatalogUnavailableError:\n        self.planned = self._done = None\n        raise\n",
+        "    except CatalogUnavailableError:\n        self._under_way = None\n        raise\n",
     ),
     "results are kept after a commit that was refused": Mutant(
         Planner.finish,
-        "    self.planned = self._done = None\n    if committed:\n",
-        "    if committed:\n        self.planned = self._done = None\n",
+        "    self._under_way = None\n    if committed:\n",
+        "    if committed:\n        self._under_way = None\n",
     ),
     "a change between the check and the wait is missed": Mutant(
         Planner._next, "changes.wait(mark, wake_at - began)", "changes.wait(changes.mark(), wake_at - began)"
