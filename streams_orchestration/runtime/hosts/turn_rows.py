@@ -14,14 +14,14 @@ from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.units.watch import PeOfUnit
 
 _a, _p, _u, _h = tables.application, tables.pe, tables.unit, tables.host
-_PLAN = select(_a.c.plan).where(_a.c.name == bindparam("of"))
 _PES = (
     select(
         *(_p.c.id, _p.c.final, _p.c.state, _u.c.generation, _u.c.dirty, _p.c.committed_at),
         *(_u.c.state.label("unit_state"), _u.c.timer, _u.c.deadline, _u.c.asked),
     )
     .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
-    .where(_p.c.application == bindparam("of"), _p.c.host == bindparam("host"))
+    .join(_a, _a.c.name == _p.c.application)
+    .where(_p.c.application == bindparam("of"), _p.c.host == bindparam("host"), _a.c.plan == bindparam("plan"))
 )
 _OTHERS = select(_h.c.pid, _h.c.process_started, _h.c.space).where(
     *(_h.c.application == bindparam("of"), _h.c.id != bindparam("host"), _h.c.pid.is_not(None))
@@ -51,10 +51,10 @@ class TurnRows(NamedTuple):
 def read_turn_rows(catalog: Catalog, application: str, host: int, plan: int) -> TurnRows | None:
     """Return the rows that a host compares at a turn, read in one transaction; None if another plan is deployed.
 
-    Generations of another plan belong to programs that the host has not loaded yet.
+    Generations of another plan belong to programs that the host has not loaded yet. Every host of the loaded plan has a
+    PE, so no row means that another plan is deployed.
     """
     me = {"of": application, "host": host}
     with catalog.read() as connection:
-        if connection.scalar(_PLAN, {"of": application}) != plan:
-            return None
-        return TurnRows(PeOfUnit.all(connection, _PES, me), OtherHost.all(connection, _OTHERS, me))
+        pes = PeOfUnit.all(connection, _PES, me | {"plan": plan})
+        return TurnRows(pes, OtherHost.all(connection, _OTHERS, me)) if pes else None
