@@ -76,8 +76,8 @@ def read_status(catalog: Catalog, application: str) -> ApplicationStatus:
         NotDeployedError: the application is not deployed.
     """
     with catalog.read() as connection:
-        units = units_status(connection, catalog.home, application)
         row = application_row(connection, catalog.home, application)
+        units = units_status(connection, catalog.home, row)
         return ApplicationStatus(
             **{field.name: getattr(units, field.name) for field in fields(units)},
             sinks=_bounded(read_sinks(connection, application), row.compilation),

@@ -17,7 +17,7 @@ from streams_orchestration.runtime.deployment.supervising import advance_and_rea
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
 from streams_orchestration.runtime.trials.trial import revert_open
 from streams_orchestration.runtime.units.failures import UnitFailure
-from streams_orchestration.runtime.units.reading import units_status
+from streams_orchestration.runtime.units.reading import application_row, units_status
 from streams_orchestration.runtime.units.reset_decisions import SENSOR_GRACE_SECONDS, KnownFailure
 
 POLL_SECONDS = 0.5
@@ -143,7 +143,8 @@ def _reverted_without_hosts(catalog: Catalog, application: str) -> Generator[Non
         yield
         with catalog.read() as connection:
             if is_on_trial(connection, application):
-                require_machines(units_status(connection, catalog.home, application))
+                row = application_row(connection, catalog.home, application)
+                require_machines(units_status(connection, catalog.home, row))
     except HostLaunchError as error:
         if not revert_open(catalog, application, str(error)):
             raise

@@ -10,7 +10,9 @@ from sqlalchemy import Engine, event
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.hosts.host import Host
+from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
@@ -20,6 +22,8 @@ from streams_orchestration_tests.runtime.running import joined
 READINGS: dict[str, tuple[int, Callable[[Host], object]]] = {
     "a host asks if it is wanted": (1, lambda host: host.presence.row()),
     "a host reads its PEs and the other hosts": (2, Host.reconcile),
+    "a loop reads the units": (5, lambda host: read_units(host.catalog, "app")),
+    "a command or a page reads the status": (11, lambda host: read_status(host.catalog, "app")),
 }
 """Reading -> the number of its statements, and the reading."""
 
