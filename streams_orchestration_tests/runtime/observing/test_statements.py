@@ -11,6 +11,7 @@ from sqlalchemy import Engine, event
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.observing.status_summaries import read_summaries
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.watch import advance_units
@@ -22,6 +23,7 @@ from streams_orchestration_tests.runtime.running import joined
 READINGS: dict[str, tuple[int, Callable[[Host], object]]] = {
     "a host asks if it is wanted": (1, lambda host: host.presence.row()),
     "a host reads its PEs and the other hosts": (2, Host.reconcile),
+    "the sensor looks which application has changed": (6, lambda host: read_summaries(host.catalog)),
     "a loop reads the units": (5, lambda host: read_units(host.catalog, "app")),
     "a command or a page reads the status": (11, lambda host: read_status(host.catalog, "app")),
 }
