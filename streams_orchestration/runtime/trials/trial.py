@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, func, select
 
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
@@ -20,6 +20,12 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, TrialRow, UnitRow
 from streams_orchestration.runtime.catalog.states import TrialState
+from streams_orchestration.runtime.catalog.trial_transitions import (
+    note_plan_taken_back,
+    pass_trial,
+    replace_trial,
+    revert_trial,
+)
 from streams_orchestration.runtime.catalog.trials import read_trial
 from streams_orchestration.runtime.catalog.unit_transitions import hide_epochs, show_epochs
 from streams_orchestration.runtime.clocks import clock
@@ -30,8 +36,6 @@ from streams_orchestration.runtime.units.failures import explain_host_failure, e
 from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.status import HostStatus
-
-_t = tables.trial
 
 
 class TrialVerdict(NamedTuple):
@@ -60,23 +64,8 @@ def open_trial(
     Returns:
         Files that only the previous plan named, if the trial has passed.
     """
-    a = tables.application
-    row = connection.execute(select(a.c.plan, a.c.fingerprint).where(a.c.name == application)).one()
     hide_epochs(connection, application, units)
-    connection.execute(delete(_t).where(_t.c.application == application))
-    connection.execute(
-        insert(_t).values(
-            application=application,
-            plan=row.plan,
-            fingerprint=row.fingerprint,
-            state="OPEN",
-            within=within,
-            until=clock.now() + within,
-            before=before.dump(),
-            files=before.files,
-            earlier=before.compilation,
-        )
-    )
+    replace_trial(connection, application, within, before)
     if units:
         return []
     trial = read_trial(connection, application)
@@ -137,7 +126,7 @@ def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
         InvariantError: the rollback breaks a rule of the protocol.
     """
     assert trial.before is not None
-    end_trial(connection, trial, "REVERTED", cause=cause, earlier=None)
+    revert_trial(connection, trial.application, cause)
     return restore_plan(connection, trial.application, PreviousPlan.load(trial.before))
 
 
@@ -146,23 +135,8 @@ def record_revert(connection: Connection, redeployment: Redeployment) -> None:
 
     The connection is in a write transaction.
     """
-    if redeployment.before == redeployment.after:
-        return
-    reverted = update(_t).where(_t.c.application == redeployment.application).values(taken_back=redeployment.before)
-    connection.execute(reverted)
-
-
-def end_trial(connection: Connection, trial: TrialRow, state: TrialState, **values: object) -> None:
-    """Close a trial in the catalog, and drop its previous plan and list of files there; `trial` keeps both.
-
-    Args:
-        connection: a connection in a write transaction.
-        trial: the open trial.
-        state: the outcome, `PASSED` or `REVERTED`.
-        values: values of further columns of the trial's row.
-    """
-    mine = update(_t).where(_t.c.application == trial.application)
-    connection.execute(mine.values(state=state, ended_at=clock.now(), before=None, files=[], **values))
+    if redeployment.before != redeployment.after:
+        note_plan_taken_back(connection, redeployment.application, redeployment.before)
 
 
 def close_passed_trial(connection: Connection, trial: TrialRow) -> list[str]:
@@ -173,7 +147,7 @@ def close_passed_trial(connection: Connection, trial: TrialRow) -> list[str]:
     assert trial.before is not None
     application = trial.application
     pause = _pause(connection, application, PreviousPlan.load(trial.before).committed_at)
-    end_trial(connection, trial, "PASSED", pause=pause)
+    pass_trial(connection, application, pause)
     show_epochs(connection, application)
     named = state_files(connection, application)
     return [path for path in trial.files if path not in named]

@@ -14,6 +14,7 @@ TABLES = {
     "host": ("insert", "update", "delete"),
     "unit": ("insert", "update"),
     "pe": ("update",),
+    "trial": ("insert", "update", "delete"),
 }
 """Table -> statements that only the module of its transitions makes.
 
