@@ -224,7 +224,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "what a reset took back stays": Mutant(
         retraction.mark_retracted,
-        "connection.execute(update(f).where(after_cut(f, application, unit, epoch)).values(retracted=True))",
+        "retract_outputs(connection, application, unit, epoch)",
         "pass",
     ),
     "garbage is one batch after the cut": Mutant(

@@ -14,13 +14,14 @@ from sqlalchemy import select, update
 from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.sink_rows import SinkFileRow
+from streams_orchestration.runtime.catalog.sink_transitions import count_output
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.publisher import PAUSES, Publisher
 from streams_orchestration.runtime.sinks.retraction import retract
-from streams_orchestration.runtime.sinks.sinks import SinkStatus, count_output
+from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, published, rows, sink, source, write_rows
