@@ -13,6 +13,8 @@ from streams_orchestration.cli.progress import progress_table
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.cause_kinds import FilesKind, PeKind
+from streams_orchestration.runtime.catalog.unit_columns import Tries
 from streams_orchestration.runtime.observing.last_redeploy import LastRedeploy
 from streams_orchestration.runtime.observing.reading import read_status_if_deployed
 from streams_orchestration.runtime.programs.spread import LevelSpread, Share
@@ -59,6 +61,16 @@ def test_details_say_how_old_the_last_delivery_is():
     actual = json.loads(json.dumps(api.build_status_document(delivered, metrics(), NOW), default=str))
     assert (actual["sinks"][0]["delivered_at"], actual["sinks"][0]["delivery_age_seconds"]) == (NOW - 3, 3.0)
     assert api.build_status_document(status(), metrics(), NOW)["sinks"][0]["delivery_age_seconds"] is None
+
+
+def test_the_document_has_the_texts_of_the_kinds_of_causes():
+    kind = FilesKind(0, "north")
+    away = unit(kind=kind, tries=(Tries(kind, 2, NOW, lately=True),))
+    document = api.build_status_document(status(units=(away,), pes=(pe(0, kind=PeKind(0)),)), metrics(), NOW)
+    actual = json.loads(json.dumps({name: document[name] for name in ("pes", "units")}, default=str))
+    text = "files: host 0 on north"
+    assert (actual["pes"][0]["kind"], actual["units"][0]["kind"]) == ("PE 0", text)
+    assert actual["units"][0]["tries"] == [[text, 2, NOW, True]]
 
 
 def test_details_show_how_channels_are_spread_over_tasks():

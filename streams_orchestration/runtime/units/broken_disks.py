@@ -12,20 +12,10 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.units.region_record import FilesKind
+from streams_orchestration.runtime.catalog.cause_kinds import FilesKind
 
 MOVE_AFTER = 3
 """Resets after which a host leaves a machine whose files it cannot use."""
-
-
-def kind_of_disk(host: int, machine: str) -> str:
-    """Return the key under which resets are counted, if a host cannot use files of a machine."""
-    return str(FilesKind(host, machine))
-
-
-def kind_of_end(host: int, machine: str) -> str:
-    """Return the key under which ends of a host are counted, if it could not use a file of a machine."""
-    return str(FilesKind(host, machine, ends=True))
 
 
 def read_failed(connection: Connection, application: str, machines: Iterable[str]) -> Mapping[int, Counter[str]]:
@@ -45,7 +35,7 @@ def read_failed(connection: Connection, application: str, machines: Iterable[str
         failed[host] = Counter(dict.fromkeys(names, 0))
     for unit, counts in connection.execute(select(u.c.name, u.c.tries).where(u.c.application == application)):
         for tries in counts:
-            kind = FilesKind.parse(tries.kind) if tries.lately else None
-            if kind is not None and kind.host in hosts[unit] and kind.machine in names:
+            kind = tries.kind
+            if tries.lately and isinstance(kind, FilesKind) and kind.host in hosts[unit] and kind.machine in names:
                 failed[kind.host][kind.machine] += tries.number
     return failed

@@ -11,15 +11,15 @@ from pathlib import Path
 
 from streams_orchestration.model.brief import plural
 from streams_orchestration.pauses import Pauses
+from streams_orchestration.runtime.catalog.cause_kinds import NO_KIND, TIMEOUT, CauseKind, FilesKind, HostKind
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, UnitRow
 from streams_orchestration.runtime.catalog.states import ENDED, PeState
 from streams_orchestration.runtime.errors.errors import HostLaunchError, NothingFailedError
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, ENTERED_LIMIT
-from streams_orchestration.runtime.units.broken_disks import kind_of_end
 from streams_orchestration.runtime.units.clock_set_back import unit_changes
 from streams_orchestration.runtime.units.region_events import FailureCause
-from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT, explain_timeout
+from streams_orchestration.runtime.units.region_machine import LIMIT, explain_timeout
 from streams_orchestration.runtime.units.region_record import fires
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log, silence_of
 from streams_orchestration.runtime.units.unit_facts import Health
@@ -244,7 +244,7 @@ def is_late(unit: UnitRow, now: float) -> bool:
     return unit.timer != "period" and fires(unit.timer, unit.deadline, now, taken_up=True)
 
 
-def _is_given_up(unit: UnitRow, kind: str, now: float) -> bool:
+def _is_given_up(unit: UnitRow, kind: CauseKind, now: float) -> bool:
     """Return True if no attempt or no time is left for a kind of cause.
 
     A unit that is given up stays so whatever happens to it then. Otherwise each kind has attempts of its own: False for
@@ -252,7 +252,7 @@ def _is_given_up(unit: UnitRow, kind: str, now: float) -> bool:
     """
     if unit.state == LIMIT:
         return True
-    return unit.kind in ("", kind) and record_of(unit).gives_up(now)
+    return unit.kind in (NO_KIND, kind) and record_of(unit).gives_up(now)
 
 
 def _due(unit: UnitRow, cause: FailureCause, failed: PeStatus | None) -> float:
@@ -274,15 +274,15 @@ def _due(unit: UnitRow, cause: FailureCause, failed: PeStatus | None) -> float:
     return detected + max(BACK_OFF.after(times - 1), RESET_PAUSES.after(tried))
 
 
-def _kind_of_host(host: HostStatus) -> str:
+def _kind_of_host(host: HostStatus) -> CauseKind:
     """Return the kind of the cause that a host does not work.
 
     For a host that has ended since it could not use a file, the kind names the host and its machine; otherwise it
     names the host alone.
     """
     if host.state == "FAILED" and host.machine is not None and host.row.storage_error is not None:
-        return kind_of_end(host.id, host.machine)
-    return f"host {host.id}"
+        return FilesKind(host.id, host.machine, ends=True)
+    return HostKind(host.id)
 
 
 def _launch_due(host: HostRow) -> float:
@@ -327,7 +327,7 @@ class PeReport(CatalogRow):
     id: int
     state: PeState
     error: str | None
-    kind: str
+    kind: CauseKind
     outside: bool
     final: bool
 

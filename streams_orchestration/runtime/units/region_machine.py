@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from streams_orchestration.runtime.catalog.cause_kinds import TIMEOUT
 from streams_orchestration.runtime.catalog.states import Timer
 from streams_orchestration.runtime.units.region_events import (
     REQUESTED,
@@ -36,8 +37,6 @@ LIMIT = "MAXIMUM_RESET_ATTEMPTS_REACHED"
 """The state of a region for which no reset attempt is left."""
 HALTED = ("UNHEALTHY", LIMIT)
 """The states of a region between a failure and its reset, in which its PEs neither plan nor commit."""
-TIMEOUT = "timeout"
-"""Kind of the cause that a drain or a reset took too long."""
 
 
 class Transition(NamedTuple):

@@ -13,6 +13,7 @@ from sqlalchemy import update
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.cause_kinds import HostKind
 from streams_orchestration.runtime.deployment import control, reset, supervising
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.deployment.supervising import await_reset
@@ -108,7 +109,7 @@ def test_a_host_that_dies_while_hosts_are_started_counts_under_its_own_kind(
     running.kill_host()
     monkeypatch.setattr(control, "advance_application", lambda *_: ())
     control.launch_hosts(running.catalog, running.name)
-    assert (running.unit.state, running.unit.row.kind) == ("UNHEALTHY", "host 0")
+    assert (running.unit.state, running.unit.row.kind) == ("UNHEALTHY", HostKind(0))
 
 
 def batch_in_flight(running: Running) -> tuple[PeProgram, BatchPlan, list[TaskResult]]:
