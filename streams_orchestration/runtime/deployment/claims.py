@@ -38,9 +38,9 @@ from streams_orchestration.runtime.processes.processes import kill
 from streams_orchestration.runtime.programs.deployed_pes import has_queries
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.host_requirements import read_requirements
 from streams_orchestration.runtime.units.status import HostStatus
+from streams_orchestration.runtime.units.unusable_files import read_failed
 
 
 @dataclass(frozen=True, slots=True)

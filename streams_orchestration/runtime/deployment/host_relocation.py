@@ -16,11 +16,11 @@ from streams_orchestration.runtime.catalog.states import EventKind
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
-from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, read_failed
 from streams_orchestration.runtime.units.controller import unit_row
 from streams_orchestration.runtime.units.failures import explain_pe_failure
 from streams_orchestration.runtime.units.host_requirements import read_requirements, refusal
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
+from streams_orchestration.runtime.units.unusable_files import MOVE_AFTER, read_failed
 
 _DECISIONS: tuple[EventKind, ...] = ("host leaves", "host stays")
 

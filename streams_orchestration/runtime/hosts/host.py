@@ -31,7 +31,6 @@ from streams_orchestration.runtime.hosts.receivers import Receivers
 from streams_orchestration.runtime.hosts.segments_here import GarbageHere
 from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
-from streams_orchestration.runtime.hosts.unusable_files import require_usable_files
 from streams_orchestration.runtime.lineage.reporter import reporter
 from streams_orchestration.runtime.logs.log_rotation import rotate_log
 from streams_orchestration.runtime.processes.processes import MACHINE, is_alive, is_here
@@ -46,6 +45,7 @@ from streams_orchestration.runtime.units.bounded_run import end_bounded_run
 from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
 from streams_orchestration.runtime.units.garbage import Garbage, collect_garbage, end_holds_and_find_unknown_pes, sweep
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
+from streams_orchestration.runtime.units.unusable_files import require_usable_files
 from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon
 
 MIN_INTERVAL_SECONDS = 0.1

@@ -11,7 +11,7 @@ from streams_orchestration.operators.errors.errors import AbortedError, DataErro
 from streams_orchestration.operators.errors.external_errors import is_outside
 from streams_orchestration.runtime.errors.errors import explained
 from streams_orchestration.runtime.errors.operator_errors import OperatorError, OperatorFailure
-from streams_orchestration.runtime.storage.broken_disks import is_of_disk
+from streams_orchestration.runtime.storage.unusable_files import is_of_disk
 
 Nature = Literal["data", "outside", "disk", "unknown"]
 """The nature of a cause.

@@ -23,9 +23,9 @@ from streams_orchestration.runtime.machines.register import registered, set_mach
 from streams_orchestration.runtime.programs.deployed_pes import deployed_pes
 from streams_orchestration.runtime.redeployment.draining import HeldUnits, drain, units_on_hold
 from streams_orchestration.runtime.redeployment.trial_supervision import settle_former_trial
-from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.controller import begin_again
 from streams_orchestration.runtime.units.status import HostStatus
+from streams_orchestration.runtime.units.unusable_files import read_failed
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,6 @@ from streams_orchestration.runtime.catalog.sink_transitions import (
 from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.sinks.directories import SinkDirectories
 from streams_orchestration.runtime.sinks.publishing import DueOutput, fetch_checked, missing_file_error, waits
-from streams_orchestration.runtime.storage.broken_disks import is_of_files
 from streams_orchestration.runtime.storage.pending_files import (
     MERGED,
     fetch_waiting_file,
@@ -43,6 +42,7 @@ from streams_orchestration.runtime.storage.pending_files import (
     waiting_of,
 )
 from streams_orchestration.runtime.storage.store import Store, StoreError
+from streams_orchestration.runtime.storage.unusable_files import is_of_files
 
 MANY = 64
 """The number of waiting files in a directory at which they are merged early, since every merge reads all waiting files.

@@ -15,7 +15,6 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.last_sweep import CLEAR_SECONDS, MIN_ATTEMPTS, LastSweep
-from streams_orchestration.runtime.hosts.unusable_files import WAITS
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.completing import clear_after_publishers, complete
 from streams_orchestration.runtime.stepping import StepError
@@ -24,6 +23,7 @@ from streams_orchestration.runtime.storage.pending_files import remove_abandoned
 from streams_orchestration.runtime.storage.store import Store, StoreError
 from streams_orchestration.runtime.units.garbage import end_holds_and_find_unknown_pes, sweep
 from streams_orchestration.runtime.units.holding import hold_units, release_units
+from streams_orchestration.runtime.units.unusable_files import WAITS
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.local import LocalApplication

@@ -15,9 +15,9 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, read_failed
 from streams_orchestration.runtime.units.controller import begin_again
 from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
+from streams_orchestration.runtime.units.unusable_files import MOVE_AFTER, read_failed
 from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place

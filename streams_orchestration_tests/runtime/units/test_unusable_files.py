@@ -14,9 +14,8 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import UnusableFilesError
-from streams_orchestration.runtime.hosts.unusable_files import WAITS, require_usable_files
-from streams_orchestration.runtime.storage.broken_disks import FileFailure
-from streams_orchestration.runtime.units.broken_disks import read_failed
+from streams_orchestration.runtime.storage.unusable_files import FileFailure
+from streams_orchestration.runtime.units.unusable_files import WAITS, read_failed, require_usable_files
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
 from streams_orchestration_tests.runtime.running import FakeHosts
