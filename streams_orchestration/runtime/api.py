@@ -47,8 +47,9 @@ if TYPE_CHECKING:
         build_request,
     )
     from streams_orchestration.runtime.deployment.reset import reset_failed_unit, reset_unit
-    from streams_orchestration.runtime.deployment.run_kinds import RunKind, find_sources_with_input
+    from streams_orchestration.runtime.deployment.run_kinds import RunKind
     from streams_orchestration.runtime.deployment.silent_machines import await_silent_machines
+    from streams_orchestration.runtime.deployment.source_probing import find_sources_with_input
     from streams_orchestration.runtime.deployment.supervising import await_reset, supervise
     from streams_orchestration.runtime.engine.spark.java import require_java
     from streams_orchestration.runtime.errors.errors import (
