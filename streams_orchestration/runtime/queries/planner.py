@@ -80,7 +80,7 @@ class Planner:
             CatalogUnavailableError: the catalog is away for too long.
         """
         view = self._outage.through(self._read)
-        self.scratch.begin()
+        self.scratch.mark_begun()
         return view.batch
 
     def _read(self) -> PeView:
@@ -118,7 +118,7 @@ class Planner:
             try:
                 self._outage.wait_or_raise(error)
             except CatalogUnavailableError:
-                self.scratch.fail(Failure(str(error), "outside"))
+                self.scratch.record_failure(Failure(str(error), "outside"))
                 raise
             return batch
         self._outage.end()
@@ -137,7 +137,7 @@ class Planner:
             program = self.scratch.launched.program
             view = self._view()
             if view is None:
-                self.scratch.rest()
+                self.scratch.mark_resting()
                 changes.wait(mark, self._patience)
                 return batch
             limit = self._pace.limit
@@ -180,7 +180,7 @@ class Planner:
         if self.planned is None or self.planned.batch != batch:
             message = f"the engine asks for batch {batch}, which this reader has not planned"
             raise StreamsRuntimeError(message)
-        self.scratch.plan(batch)
+        self.scratch.mark_planned(batch)
         return [
             (task.partition, plan_codec.dump_json(replace(self.planned, inputs=(task,))))
             for task in self.planned.inputs
@@ -220,7 +220,7 @@ class Planner:
         plan = self.planned
         if plan is None or plan.batch != batch:
             return
-        self.scratch.take_back()
+        self.scratch.clear_planned()
         if self._done is None:
             took = world.monotonic() - self._began
             self._done = self._take_answers(plan), took
@@ -256,7 +256,7 @@ class Planner:
     def _give_up(self, failure: Failure) -> None:
         """Log why a batch was not committed, and record it for the host."""
         _log_of(self.scratch.launched).error("%s", failure)
-        self.scratch.fail(failure)
+        self.scratch.record_failure(failure)
 
     def _source_pause(self, plan: BatchPlan, results: Sequence[TaskResult]) -> float:
         """Return the seconds until the first source may have tuples, as it reports them; 0.0 without sources.

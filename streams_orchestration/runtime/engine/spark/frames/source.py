@@ -98,7 +98,7 @@ class PortReader(_SimpleStreamReaderWrapper):
             return []
         operator, port = int(self.options["operator"]), int(self.options["port"])
         planned = self._record.port(end["batch"], operator, port)
-        self._scratch.plan(end["batch"])
+        self._scratch.mark_planned(end["batch"])
         small = is_small(planned, self.options["attributes"])
         parts = shares(planned, marked=bool(self.options["time"]), whole=small)
         if small and parts:
