@@ -294,7 +294,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a revert repeats numbers of segments": Mutant(previous_plan._pe_values, "if stream in written}", "if False}"),
     "a redeploy repeats the generation": Mutant(
-        switching.begin, "generation = cut.generation + 1", "generation = cut.generation"
+        switching.begin_plan, "generation = cut.generation + 1", "generation = cut.generation"
     ),
     "a replaced host sweeps": Mutant(garbage._pes_on_other_hosts, "if actual != incarnation:", "if False:"),
     "a sweep asks the catalog before it lists": Mutant(

@@ -91,7 +91,7 @@ class PostgresqlDatabase(Database):
             raise CatalogPlaceError(message)
         return cls(url, schema, busy_seconds)
 
-    def begin(self, mode: Mode, unit: str = "") -> str:
+    def begin_statement(self, mode: Mode, unit: str = "") -> str:
         """Return the statement that begins a transaction and takes its locks.
 
         The lock for all units is a table lock; the lock for one unit is an advisory lock. A transaction takes the table

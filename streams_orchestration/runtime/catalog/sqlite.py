@@ -112,7 +112,7 @@ class SqliteDatabase(Database):
             raise CatalogPlaceError(message)
         return cls(path, busy_seconds)
 
-    def begin(self, mode: Mode, unit: str = "") -> str:  # noqa: ARG002  there is one lock
+    def begin_statement(self, mode: Mode, unit: str = "") -> str:  # noqa: ARG002  there is one lock
         """Return the statement that begins a transaction; a writer takes the lock before it reads anything."""
         return "BEGIN" if mode == "read" else "BEGIN IMMEDIATE"
 

@@ -124,7 +124,7 @@ def switch(connection: Connection, held: HeldUnits, new: NewPlan, within: float)
     before = read_plan(connection, application, changed, new.formers)
     counters = read_counters(connection, application, [each.pe for each in held.programs if each.unit in changed])
     garbage = _remove(connection, held)
-    begin(connection, new, rows)
+    begin_plan(connection, new, rows)
     begun = [program for program in new.deployment.programs if program.unit in begins]
     counters.carry_on(connection, begun, new.formers, clock.now())
     garbage += open_trial(connection, application, begins, within, before)
@@ -134,7 +134,7 @@ def switch(connection: Connection, held: HeldUnits, new: NewPlan, within: float)
     return [path for path in garbage if path not in left]
 
 
-def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> None:
+def begin_plan(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> None:
     """Insert the units that begin with a new plan, and update the rows of the application, its hosts and its sinks.
 
     Its Exports and Imports are declared and connected.

@@ -103,7 +103,7 @@ class FramePlanner(Planner):
     def start(self) -> int:
         """Record and return the last committed batch, after which the query begins; see `Planner.start`."""
         batch = super().start()
-        self._record.begin(batch)
+        self._record.record_first(batch)
         return batch
 
     def commit_and_plan(self, batch: int, not_before: float = 0.0) -> int:
