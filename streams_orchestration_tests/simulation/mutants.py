@@ -265,8 +265,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a hold is not renewed": Mutant(
         redeploying.units_on_hold,
-        "suppress(StreamsRuntimeError):\n                hold_units(held, begins=False)",
-        "suppress(StreamsRuntimeError):\n                pass",
+        "suppress(CatalogUnavailableError):\n                hold_units(held, begins=False)",
+        "suppress(CatalogUnavailableError):\n                pass",
     ),
     "two redeploys are under way at once": Mutant(
         start_lock._locked, "        return False\n", "        return True\n"
