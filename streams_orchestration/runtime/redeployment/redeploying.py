@@ -221,7 +221,8 @@ def switch_at_cut(change: PlanChange) -> list[str]:
     Return the files that the catalog no longer names.
 
     Raises:
-        NotDrainedError: the units do not reach their cuts in time.
+        NotDrainedError: the units do not reach their cuts in time, or have left them again whenever the plan was to be
+            replaced.
         HostLaunchError, JavaError: a host cannot be started.
         NotDeployedError, OtherVersionError, StreamsRuntimeError: the plan was removed or replaced meanwhile, or is of
             another version.
@@ -236,7 +237,9 @@ def switch_at_cut(change: PlanChange) -> list[str]:
         drain_changed(change)
         try:
             return switch_over(change, carry_over(change))
-        except NotAtCutError:  # perhaps since the hold has expired
+        except NotAtCutError as error:  # perhaps since the hold has expired
+            if world.monotonic() >= change.until:
+                raise NotDrainedError(change.held.application, str(error), change.within) from error
             hold_units(change.held)
 
 
