@@ -158,11 +158,10 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.units.cut_files import check_cut_files
     from streams_orchestration.runtime.units.failures import (
         UnitFailure,
-        explain_host_failure,
-        explain_pe_failure,
         find_failed_units,
         find_failures,
     )
+    from streams_orchestration.runtime.units.health import explain_host_failure, explain_pe_failure
     from streams_orchestration.runtime.units.reading import (
         has_application_ended,
         list_applications,

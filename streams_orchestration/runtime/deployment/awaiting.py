@@ -12,12 +12,8 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, WaitingForMachineError
 from streams_orchestration.runtime.trials.advancing import advance_application
-from streams_orchestration.runtime.units.failures import (
-    FailedAgainError,
-    explain_host_failure,
-    failure_of_pe,
-    find_failures,
-)
+from streams_orchestration.runtime.units.failures import FailedAgainError, find_failures
+from streams_orchestration.runtime.units.health import explain_host_failure, failure_of_pe
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import UnitsStatus
 

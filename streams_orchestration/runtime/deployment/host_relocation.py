@@ -17,7 +17,7 @@ from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, kind_of_disk, read_failed
 from streams_orchestration.runtime.units.controller import unit_row
-from streams_orchestration.runtime.units.failures import explain_pe_failure
+from streams_orchestration.runtime.units.health import explain_pe_failure
 from streams_orchestration.runtime.units.host_requirements import read_requirements, refusal
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
 

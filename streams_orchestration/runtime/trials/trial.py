@@ -26,8 +26,7 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.trials.previous_plan import restore_plan
-from streams_orchestration.runtime.units.failures import explain_host_failure, explain_pe_failure
-from streams_orchestration.runtime.units.health import read_health
+from streams_orchestration.runtime.units.health import explain_host_failure, explain_pe_failure, read_health
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.status import HostStatus
 

@@ -21,7 +21,7 @@ has moved, `garbage.py` deletes the rows and files that no cut needs.
 **The last epoch.** When all start operators are exhausted, the next epoch is the last one. Final punctuation follows
 the tuples, the operators flush, and the epoch completes. Then the results are published and the queries stop.
 
-**Failures.** One pure function judges the hosts and PEs of a unit (`health_of` in `failures.py`): the state machine,
+**Failures.** One pure function judges the hosts and PEs of a unit (`health_of` in `health.py`): the state machine,
 the report of failures and the launch of hosts ask it. `find_reset_cause` decides which units need a reset, and
 `decide_resets` which resets to begin (`reset_decisions.py`); both are pure. Two other questions are not about a unit:
 whether a start has failed (`deployment/awaiting.py`), and whether a new plan may be the cause of a failure
