@@ -26,7 +26,7 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.trials.previous_plan import restore_plan
-from streams_orchestration.runtime.units.health import explain_host_failure, explain_pe_failure, read_health
+from streams_orchestration.runtime.units.health import explain_host_failure, failure_of_pe, read_health
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.status import HostStatus
 
@@ -238,8 +238,9 @@ def _failed(tried: _Tried, now: float) -> str:
     reset. A host that came up and then died needs one, for instance, and does not end the trial.
     """
     for pe in tried.pes:
-        if pe.state == "FAILED" and (pe.permanent or pe.failures is not None):
-            return explain_pe_failure(pe.id, pe.error)
+        failure = failure_of_pe(pe, now)
+        if failure is not None and (pe.permanent or pe.failures is not None):
+            return failure.reason
     for host in tried.hosts:
         came_up = host.state not in ("STARTING", "FAILED")
         if not came_up and (reason := explain_host_failure(HostStatus.of(host, now), now)) is not None:
