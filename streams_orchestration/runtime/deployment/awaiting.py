@@ -105,7 +105,7 @@ def _require_working(status: UnitsStatus, now: float) -> None:
             raise HostLaunchError(message)
     taken_up = {unit.name for unit in status.units if unit.row.taken_up}
     for pe in status.pes:
-        if pe.unit not in taken_up and (failure := failure_of_pe(pe.row, now)) is not None:
+        if pe.unit not in taken_up and (failure := failure_of_pe(pe.row)) is not None:
             message = f"{failure.reason} (log: {pe.log_place})"
             raise HostLaunchError(message)
 

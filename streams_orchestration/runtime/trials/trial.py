@@ -238,7 +238,7 @@ def _failed(tried: _Tried, now: float) -> str:
     reset. A host that came up and then died needs one, for instance, and does not end the trial.
     """
     for pe in tried.pes:
-        failure = failure_of_pe(pe, now)
+        failure = failure_of_pe(pe)
         if failure is not None and (pe.permanent or pe.failures is not None):
             return failure.reason
     for host in tried.hosts:

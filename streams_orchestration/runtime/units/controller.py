@@ -163,8 +163,7 @@ def _begin_outage(
 
     It has failed at the last sign of life in its health, or now if its health shows no failure or was not read.
     """
-    failure = health.failure if health is not None else None
-    failed = failure.since if failure is not None else now
+    failed = now if health is None or health.failed_at is None else health.failed_at
     log_event(
         connection, unit, record, "unhealthy", now, generation=unit.generation, seconds=now - failed, cause=record.cause
     )

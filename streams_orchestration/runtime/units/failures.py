@@ -169,7 +169,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     numbers = {pe.host for pe in pes}
     hosts = {host.id: host for host in status.hosts if host.id in numbers}
     broken = [pe for pe in pes if pe.state == "FAILED"]
-    health = health_of(hosts.values(), failure_of_pe(broken[0].row, now) if broken else None, now)
+    health = health_of(hosts.values(), failure_of_pe(broken[0].row) if broken else None, now)
     cause = find_reset_cause(unit.row, health, now)
     if cause is None:
         return None
@@ -229,11 +229,11 @@ def _overdue(unit: UnitRow, now: float) -> FailureCause | None:
     """Return why a unit needs a reset although its hosts and PEs work; None if it needs none."""
     if unit.waits or unit.state == LIMIT:
         outside = unit.give_up_at is not None
-        return FailureCause(unit.cause or "it waits for a reset", unit.since, unit.kind, outside)
+        return FailureCause(unit.cause or "it waits for a reset", unit.kind, outside)
     if not is_late(unit, now):
         return None
     reason = explain_timeout(unit.timer, unit.current_epoch, unit.drain_timeout, unit.reset_timeout)
-    return FailureCause(reason, unit.since, TIMEOUT)
+    return FailureCause(reason, TIMEOUT)
 
 
 def is_late(unit: UnitRow, now: float) -> bool:

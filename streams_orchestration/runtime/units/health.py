@@ -73,7 +73,7 @@ def read_healths(
     for pe in PeReport.all(connection, statement, {**these, **named}):
         of = (pe.application, pe.unit)
         hosts_of[of].add(pe.host)
-        if not pe.final and (failure := failure_of_pe(pe, now)) is not None:
+        if not pe.final and (failure := failure_of_pe(pe)) is not None:
             failed.setdefault(of, failure)
     health: dict[str, dict[str, Health]] = {application: {} for application in applications}
     for (application, unit), numbers in hosts_of.items():
@@ -95,18 +95,22 @@ def health_of(hosts: Iterable[HostStatus], failed: FailureCause | None, now: flo
         now: unix seconds.
     """
     failure: FailureCause | None = None
+    failed_at: float | None = None
     gone: dict[int, FailureCause] = {}
     up, ahead = True, False
     for host in hosts:
         ahead = ahead or host.heard_at > now + AHEAD_SECONDS
         reason = explain_host_failure(host, now)
         if reason is not None:
-            gone[host.id] = FailureCause(reason, host.heard_at, _kind_of_host(host))
+            gone[host.id] = FailureCause(reason, _kind_of_host(host))
         if host.row.pid is None and host.state not in ("STARTING", "WAITING"):
             continue  # a host that was never launched finds everything rolled back when it comes
-        failure = failure or gone.get(host.id)
+        if failure is None and reason is not None:
+            failure, failed_at = gone[host.id], host.heard_at
         up = up and host.alive and host.state == "RUNNING" and reason is None
-    return Health(failure or failed, up, gone, ahead)
+    if failure is None and failed is not None:
+        failure, failed_at = failed, now
+    return Health(failure, failed_at, up, gone, ahead)
 
 
 def _kind_of_host(host: HostStatus) -> str:
@@ -120,14 +124,11 @@ def _kind_of_host(host: HostStatus) -> str:
     return f"host {host.id}"
 
 
-def failure_of_pe(pe: PeReport | PeRow, now: float) -> FailureCause | None:
-    """Return the failure that is reported for a PE; None if it has not failed.
-
-    The catalog does not hold its time, so it counts from `now`, in unix seconds.
-    """
+def failure_of_pe(pe: PeReport | PeRow) -> FailureCause | None:
+    """Return the failure that is reported for a PE; None if it has not failed."""
     if pe.state != "FAILED":
         return None
-    return FailureCause(explain_pe_failure(pe.id, pe.error), now, pe.kind, pe.outside)
+    return FailureCause(explain_pe_failure(pe.id, pe.error), pe.kind, pe.outside)
 
 
 def explain_pe_failure(pe: int, error: str | None) -> str:

@@ -21,12 +21,6 @@ class FailureCause:
 
     reason: str
     """The reason in words."""
-    since: float = 0.0
-    """The time of the failure as far as it is known, in unix seconds.
-
-    It is the time of the last sign of life of a host, of the check that found a PE failed, or of the entry of a unit
-    into its state. The state machine does not read it.
-    """
     kind: str = ""
     """The kind of the cause, which does not depend on its text; the attempts of each kind are counted separately."""
     outside: bool = False

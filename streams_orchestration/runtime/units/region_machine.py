@@ -115,7 +115,7 @@ def _fired(settings: RegionSettings, record: RegionRecord, at: float) -> Transit
     if record.timer == "period":
         return _drain(settings, record, at, TriggerDrain(record.current_epoch))
     reason = explain_timeout(record.timer, record.current_epoch, settings.drain_timeout, settings.reset_timeout)
-    return _reset(settings, record.blame(settings, at, FailureCause(reason, kind=TIMEOUT)), at)
+    return _reset(settings, record.blame(settings, at, FailureCause(reason, TIMEOUT)), at)
 
 
 def _drain(settings: RegionSettings, record: RegionRecord, at: float, *actions: Action) -> Transition:

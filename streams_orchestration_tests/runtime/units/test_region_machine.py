@@ -112,7 +112,7 @@ def test_the_machine_follows_the_traces_of_streams(trace: dict[str, Any]):
 small = st.integers(0, 6)
 EVENTS = st.one_of(
     st.sampled_from(list(PLAIN.values())),
-    st.builds(FailureCause, st.just("it failed"), st.just(0.0), st.sampled_from(["", "a", "b"]), st.booleans()),
+    st.builds(FailureCause, st.just("it failed"), st.sampled_from(["", "a", "b"]), st.booleans()),
     st.builds(CheckpointDone, st.sampled_from([1, 2]), small),
     st.builds(ResetDone, st.sampled_from([1, 2]), small, small),
     st.builds(DrainReported, small),
