@@ -246,6 +246,7 @@ class PeRow(CatalogRow):
     permanent: Flag  # no reset can mend the error
     kind: Annotated[LongText, Default("")]  # kind of the error: failures of one kind have the same cause
     outside: Flag  # the cause is outside of the application
+    failed_at: float | None  # unix seconds at which the error was found; null before the first one
     failures: dict[str, Any] | None  # see `RepeatedFailure.row`; null if no operator has failed
     restartable: Annotated[bool, Default(value=True)]
     running: Annotated[int, Default(0)]  # the generation in which it was last seen to run

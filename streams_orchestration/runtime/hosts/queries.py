@@ -197,7 +197,7 @@ class Queries:
         It is also permanent if a pure operator has failed again at the same tuples, and the cause is not outside of the
         application. A file that a machine cannot use is a cause of its own for each machine.
         """
-        unit, host = self.programs[pe].unit, self._presence.host
+        unit, host, now = self.programs[pe].unit, self._presence.host, clock.now()
         lost = check_and_record_cuts(self._catalog, self._application, [unit])
         self._presence.row()
         of = {"of": self._application}
@@ -205,9 +205,8 @@ class Queries:
             error, kind, failures = str(failure), kind_of_pe(pe), None
             permanent = failure.nature == "data" or bool(lost)
             if failure.operator is not None:
-                again = count_repeated_failure(
-                    connection.scalar(_FAILURES, {**of, "at": pe}), failure.operator, clock.now()
-                )
+                before = connection.scalar(_FAILURES, {**of, "at": pe})
+                again = count_repeated_failure(before, failure.operator, now)
                 error, kind, failures = again.describe(error), failure.operator.kind, again.row()
                 permanent |= again.hopeless and not failure.outside
             machine = connection.scalar(_MACHINE, {**of, "host": host})
@@ -218,6 +217,7 @@ class Queries:
                 self._application,
                 pe,
                 generation,
+                at=now,
                 error=error,
                 permanent=permanent,
                 kind=kind,

@@ -145,15 +145,16 @@ def record_failure(catalog: Catalog, application: str, operator: str, error: Out
     """
     s = tables.sink
     with catalog.write() as connection:
+        now = clock.now()
         connection.execute(
             update(s)
             .where(s.c.application == application, s.c.operator == operator)
-            .values(error=error.reason, failures=s.c.failures + 1, failed_at=clock.now())
+            .values(error=error.reason, failures=s.c.failures + 1, failed_at=now)
         )
         if error.permanent:
             pe = connection.scalar(select(s.c.pe).where(s.c.application == application, s.c.operator == operator))
             if pe is not None:
-                fail_pe_of_sink(connection, application, pe, str(error))
+                fail_pe_of_sink(connection, application, pe, now, str(error))
 
 
 def route_sink(catalog: Catalog, application: str, operator: str) -> int:

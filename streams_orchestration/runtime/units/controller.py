@@ -161,9 +161,9 @@ def _begin_outage(
 ) -> dict[Moment, float]:
     """Log that a unit has become unhealthy, and return the times of its outage.
 
-    It has failed at the last sign of life in its health, or now if its health shows no failure or was not read.
+    It has failed at the time in its health, or now if its health shows no earlier time or was not read.
     """
-    failed = now if health is None or health.failed_at is None else health.failed_at
+    failed = now if health is None or health.failed_at is None else min(health.failed_at, now)
     log_event(
         connection, unit, record, "unhealthy", now, generation=unit.generation, seconds=now - failed, cause=record.cause
     )

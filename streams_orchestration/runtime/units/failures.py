@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog.rows import HostRow, UnitRow
 from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.errors.errors import HostLaunchError, NothingFailedError
 from streams_orchestration.runtime.units.clock_set_back import unit_changes
-from streams_orchestration.runtime.units.health import failure_of_pe, health_of
+from streams_orchestration.runtime.units.health import health_of
 from streams_orchestration.runtime.units.region_events import FailureCause
 from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT, explain_timeout
 from streams_orchestration.runtime.units.region_record import fires
@@ -169,7 +169,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     numbers = {pe.host for pe in pes}
     hosts = {host.id: host for host in status.hosts if host.id in numbers}
     broken = [pe for pe in pes if pe.state == "FAILED"]
-    health = health_of(hosts.values(), failure_of_pe(broken[0].row) if broken else None, now)
+    health = health_of(hosts.values(), broken[0].row if broken else None, now)
     cause = find_reset_cause(unit.row, health, now)
     if cause is None:
         return None

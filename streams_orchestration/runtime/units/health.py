@@ -31,6 +31,7 @@ class PeReport(CatalogRow):
     error: str | None
     kind: str
     outside: bool
+    failed_at: float | None
     final: bool
 
 
@@ -68,13 +69,13 @@ def read_healths(
     these = {"applications": list(applications)}
     hosts = {(row.application, row.id): HostStatus.of(row, now) for row in HostRow.all(connection, _HOSTS, these)}
     hosts_of: dict[tuple[str, str], set[int]] = defaultdict(set)
-    failed: dict[tuple[str, str], FailureCause] = {}
+    failed: dict[tuple[str, str], PeReport] = {}
     statement, named = (_PES, {}) if units is None else (_PES_OF_UNITS, {"units": list(units)})
     for pe in PeReport.all(connection, statement, {**these, **named}):
         of = (pe.application, pe.unit)
         hosts_of[of].add(pe.host)
-        if not pe.final and (failure := failure_of_pe(pe)) is not None:
-            failed.setdefault(of, failure)
+        if not pe.final and failure_of_pe(pe) is not None:
+            failed.setdefault(of, pe)
     health: dict[str, dict[str, Health]] = {application: {} for application in applications}
     for (application, unit), numbers in hosts_of.items():
         members = [hosts[application, host] for host in sorted(numbers)]
@@ -82,7 +83,7 @@ def read_healths(
     return health
 
 
-def health_of(hosts: Iterable[HostStatus], failed: FailureCause | None, now: float) -> Health:
+def health_of(hosts: Iterable[HostStatus], failed: PeReport | PeRow | None, now: float) -> Health:
     """Return the health of a unit (B9).
 
     The cause of its failure is the first host that was launched and does not work, else its failed PE. A host that was
@@ -91,7 +92,7 @@ def health_of(hosts: Iterable[HostStatus], failed: FailureCause | None, now: flo
 
     Args:
         hosts: the hosts of the unit.
-        failed: the failure of its first failed PE; None if no PE has failed.
+        failed: its first failed PE; None if no PE has failed.
         now: unix seconds.
     """
     failure: FailureCause | None = None
@@ -109,7 +110,7 @@ def health_of(hosts: Iterable[HostStatus], failed: FailureCause | None, now: flo
             failure, failed_at = gone[host.id], host.heard_at
         up = up and host.alive and host.state == "RUNNING" and reason is None
     if failure is None and failed is not None:
-        failure, failed_at = failed, now
+        failure, failed_at = failure_of_pe(failed), failed.failed_at
     return Health(failure, failed_at, up, gone, ahead)
 
 

@@ -47,7 +47,7 @@ class Health:
     failed_at: float | None = None
     """The time of the failure as far as it is known, in unix seconds; None without a failure.
 
-    It is the time of the last sign of life of a host, or of the check that found a PE failed.
+    It is the time of the last sign of life of a host, or the time at which a host found its PE failed.
     """
     up: bool = True
     """True if every launched host of the unit runs, so that a reset may begin (B12)."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import control, reset, supervising
@@ -99,6 +100,19 @@ def test_the_states_of_a_host_that_dies(running: Running):
     assert (running.unit.row.attempts, running.unit.row.cause) == (0, None), "a complete epoch gives them back (B5)"
     assert "committed" in (running.unit.row.outage or {})
     running.finish()
+
+
+def test_the_outage_of_a_unit_begins_when_a_pe_has_failed_and_not_when_that_is_seen(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+):
+    running.work()
+    record_failure(running.catalog, running.name, "Out", OutputError("Out", "an output is gone", lost=True))
+    (failed_at,) = (pe.row.failed_at for pe in read_status(running.catalog, running.name).pes if pe.state == "FAILED")
+    assert failed_at is not None
+    seen_at = failed_at + 2.0
+    monkeypatch.setattr(world, "now", lambda: seen_at)
+    advance_units(running.catalog, running.name)
+    assert running.unit.row.outage == {"failed": failed_at, "detected": seen_at}
 
 
 def test_a_host_that_dies_while_hosts_are_started_counts_under_its_own_kind(

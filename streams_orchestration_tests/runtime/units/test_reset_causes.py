@@ -92,7 +92,7 @@ def test_an_ended_pe_whose_output_is_lost_is_reported_although_no_reset_can_help
     (unit,) = local.units
     with local.catalog.write() as connection:
         connection.execute(tables.pe.update().where(tables.pe.c.id == 0).values(final=True))
-        fail_pe_of_sink(connection, local.name, 0, "the output is lost")
+        fail_pe_of_sink(connection, local.name, 0, NOW, "the output is lost")
         health = read_health(connection, local.name, NOW, [unit])[unit]
     assert health.failure is None
     (failure,) = find_failures(read_units(local.catalog, local.name), NOW)
