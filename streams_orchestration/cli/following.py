@@ -116,9 +116,10 @@ class Follower:
             CatalogUnavailableError: the catalog stays unavailable for too long, or until the user wants to stop.
         """
         while True:
-            status, decisions = api.supervise(
-                self._advance_and_show, self._known, self._begin_reset, patience=api.SENSOR_GRACE_SECONDS, now=api.now
-            )
+            status = self._advance_and_show()
+            decisions = api.decide_resets(status, api.now(), self._known, patience=api.SENSOR_GRACE_SECONDS)
+            for failure in decisions.resets:
+                self._begin_reset(failure)
             self._known = decisions.known
             if status.state == "COMPLETED" or status.taken_at is not None:
                 self._record_all(status)

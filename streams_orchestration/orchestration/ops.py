@@ -230,12 +230,10 @@ def _await_taken(catalog: "api.Catalog", application: str, timeout: float) -> ap
     """Wait until the application has processed all available data, reset units that fail, then stop it."""
     known, until = dict[str, api.KnownFailure](), time.monotonic() + timeout
     while True:
-        status, decisions = api.supervise(
-            lambda: api.advance_and_read_status(catalog, application),
-            known,
-            lambda failure: api.reset_failed_unit(catalog, failure),
-            patience=api.SENSOR_GRACE_SECONDS,
-        )
+        status = api.advance_and_read_status(catalog, application)
+        decisions = api.decide_resets(status, api.now(), known, patience=api.SENSOR_GRACE_SECONDS)
+        for failure in decisions.resets:
+            api.reset_failed_unit(catalog, failure)
         known = decisions.known
         if status.state in api.ENDED:
             break

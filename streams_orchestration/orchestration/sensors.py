@@ -3,8 +3,8 @@
 # pyright: reportUnknownMemberType=false
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -122,6 +122,8 @@ class _Tick:
     deployed: set[str] = field(default_factory=set[str])
     all_deployed: bool = False
     """True to check every deployed application, also without a memory of an earlier check."""
+    resets: list[Future[None]] = field(default_factory=list[Future[None]])
+    """The resets that this tick has submitted to its threads."""
     events: list[Event] = field(default_factory=list[Event])
     away: str = ""
     """The reason why the catalog cannot be used; empty if it can be used."""
@@ -145,7 +147,6 @@ class _Tick:
         checked: set[str] = set()
         record_until = time.monotonic() + RECORD_SHARE * seconds
         with ThreadPoolExecutor(RESETS_AT_ONCE) as pool:
-            resets: list[Future[None]] = []
             for summaries in api.watch_applications(self.catalog.home, seconds):
                 self.deployed = set(summaries)
                 if self.all_deployed:
@@ -157,13 +158,8 @@ class _Tick:
                     summary = summaries[application]
                     if summary.suspected or not late:
                         checked.add(application)
-                        self.check_application(
-                            application,
-                            summary.mark,
-                            lambda failure: resets.append(pool.submit(self.begin, failure)),
-                            late=late,
-                        )
-        for reset in resets:
+                        self.check_application(application, summary.mark, pool, late=late)
+        for reset in self.resets:
             reset.result()
         for application in sorted(checked):
             try:
@@ -200,19 +196,17 @@ class _Tick:
         again = (repeat_evaluation(self.context.instance, check) for check in still_open if check.name not in CHECKS)
         self.events += [event for event in again if event is not None]
 
-    def check_application(
-        self, application: str, mark: str, begin: Callable[[api.UnitFailure], object], *, late: bool
-    ) -> None:
-        """Check an application, begin the resets that are due, and collect its events; if late, only its failures.
+    def check_application(self, application: str, mark: str, pool: Executor, *, late: bool) -> None:
+        """Check an application, submit the resets that are due, and collect its events; if late, only its failures.
 
         Nothing is done if the application is no longer deployed. An error of the application is remembered and logged,
         so that it does not affect other applications. Errors of the catalog are raised.
         """
         try:
             before = self.memories[application]
-            status, decisions = api.supervise(
-                lambda: api.advance_and_read_status(self.catalog, application), before.known, begin
-            )
+            status = api.advance_and_read_status(self.catalog, application)
+            decisions = api.decide_resets(status, api.now(), before.known)
+            self.resets += [pool.submit(self.begin_reset, failure) for failure in decisions.resets]
             self.memories[application] = before.with_resets(decisions)
             if late:
                 self.late |= bool(decisions.resets)
@@ -259,7 +253,7 @@ class _Tick:
         self.memories[application] = replace(seen.memory, mark=mark)
         self.records |= bool(self.events or decisions.resets)
 
-    def begin(self, failure: api.UnitFailure) -> None:
+    def begin_reset(self, failure: api.UnitFailure) -> None:
         """Begin the reset of a unit here, since a run takes seconds to start. If that fails, the run begins it."""
         name = f"{failure.application}: {failure.unit}"
         try:

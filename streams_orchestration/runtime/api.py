@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.clocks.clock import now
     from streams_orchestration.runtime.clocks.load_adjusted_clock import LoadAdjustedClock
     from streams_orchestration.runtime.deployment.awaiting import await_engines, await_running_pes
+    from streams_orchestration.runtime.deployment.awaiting_reset import await_reset
     from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
     from streams_orchestration.runtime.deployment.lasting_hosts import starting_by_agents
     from streams_orchestration.runtime.deployment.query_columns import add_query_columns
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.deployment.reset import reset_failed_unit, reset_unit
     from streams_orchestration.runtime.deployment.run_kinds import RunKind, find_sources_with_input
     from streams_orchestration.runtime.deployment.silent_machines import await_silent_machines
-    from streams_orchestration.runtime.deployment.supervising import await_reset, supervise
     from streams_orchestration.runtime.engine.spark.java import require_java
     from streams_orchestration.runtime.errors.errors import (
         CATALOG,
@@ -172,6 +172,7 @@ if TYPE_CHECKING:
         SENSOR_GRACE_SECONDS,
         KnownFailure,
         ResetDecisions,
+        decide_resets,
     )
     from streams_orchestration.runtime.units.status import LOST, UNHEALTHY, PeStatus
     from streams_orchestration.runtime.units.unit_status import (

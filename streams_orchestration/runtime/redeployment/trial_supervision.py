@@ -10,15 +10,16 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.catalog.trials import is_on_trial, read_trial
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.awaiting import require_machines
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
 from streams_orchestration.runtime.deployment.reset import NotResetError, reset_failed_unit
-from streams_orchestration.runtime.deployment.supervising import advance_and_read_units, supervise
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
+from streams_orchestration.runtime.trials.advancing import advance_and_read_units
 from streams_orchestration.runtime.trials.trial import revert_open
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.reading import units_status
-from streams_orchestration.runtime.units.reset_decisions import SENSOR_GRACE_SECONDS, KnownFailure
+from streams_orchestration.runtime.units.reset_decisions import SENSOR_GRACE_SECONDS, KnownFailure, decide_resets
 
 POLL_SECONDS = 0.5
 
@@ -92,20 +93,13 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
     """
     known: Mapping[str, KnownFailure] = {}
     outage = Outage()
-
-    def begin(failure: UnitFailure) -> None:
-        try:
-            with _reverted_without_hosts(catalog, application):
-                reset_failed_unit(catalog, failure)
-        except NotResetError as error:  # the trial is decided nevertheless
-            log.warning("%s", error)
-
     while True:
         try:
             mark = catalog.changes.mark()
-            status, decisions = supervise(
-                lambda: advance_and_read_units(catalog, application), known, begin, patience=SENSOR_GRACE_SECONDS
-            )
+            status = advance_and_read_units(catalog, application)
+            decisions = decide_resets(status, clock.now(), known, patience=SENSOR_GRACE_SECONDS)
+            for failure in decisions.resets:
+                _reset_or_revert(catalog, failure)
             known = decisions.known
             with catalog.read() as connection:
                 trial = read_trial(connection, application)
@@ -117,6 +111,15 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
             catalog.changes.wait(mark, POLL_SECONDS)
         except CatalogUnavailableError as error:
             outage.wait_or_raise(error)
+
+
+def _reset_or_revert(catalog: Catalog, failure: UnitFailure) -> None:
+    """Reset a failed unit, or log why it cannot be reset; revert the trial if a host cannot be started for that."""
+    try:
+        with _reverted_without_hosts(catalog, failure.application):
+            reset_failed_unit(catalog, failure)
+    except NotResetError as error:  # the trial is decided nevertheless
+        log.warning("%s", error)
 
 
 def launch_or_revert(catalog: Catalog, application: str) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.trials.trial import decide
+from streams_orchestration.runtime.units.reading import read_units
+from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration.runtime.units.watch import advance_units
 
 
@@ -16,3 +18,14 @@ def advance_application(catalog: Catalog, application: str, units: Iterable[str]
     """
     if advance_units(catalog, application, units):
         decide(catalog, application)
+
+
+def advance_and_read_units(catalog: Catalog, application: str) -> UnitsStatus:
+    """Record the changes of an application's units, and return their status.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
+    """
+    advance_application(catalog, application)
+    return read_units(catalog, application)

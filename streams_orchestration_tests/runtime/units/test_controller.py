@@ -14,9 +14,9 @@ from sqlalchemy import update
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment import control, reset, supervising
+from streams_orchestration.runtime.deployment import awaiting_reset, control, reset
+from streams_orchestration.runtime.deployment.awaiting_reset import await_reset
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.deployment.supervising import await_reset
 from streams_orchestration.runtime.errors.errors import (
     HostLaunchError,
     OutputError,
@@ -168,7 +168,7 @@ def test_a_failure_that_went_by_is_reset_all_the_same(running: Running):
 
 
 def test_awaiting_a_reset_ends_with_an_error_when_a_pe_fails_again(running: Running, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(supervising, "HEALING_SECONDS", 0.0)
+    monkeypatch.setattr(awaiting_reset, "HEALING_SECONDS", 0.0)
     running.work()
     reset_unit(running.catalog, running.name, "region-0")
     running.local.report_running()
@@ -181,7 +181,7 @@ def test_awaiting_a_reset_ends_with_an_error_when_a_pe_fails_again(running: Runn
 def test_awaiting_a_reset_ends_if_the_unit_worked_and_has_failed_once_more(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(supervising, "HEALING_SECONDS", 0.0)
+    monkeypatch.setattr(awaiting_reset, "HEALING_SECONDS", 0.0)
     running.work()
     reset_unit(running.catalog, running.name, "region-0")
     running.work()

@@ -1,14 +1,10 @@
-"""One step of watching an application: check it, and begin the resets that its failures need.
-
-Each loop that watches an application takes this step: `streams run`, the ops that wait for units, Dagster's sensor, and
-the process that awaits a trial. The loops differ in their pauses, their ends and their displays.
-"""
+"""Waits until a unit that was reset works again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import NoReturn, TypeVar
+from typing import NoReturn
 
 from streams_orchestration import world
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -21,54 +17,13 @@ from streams_orchestration.runtime.deployment.awaiting import (
 )
 from streams_orchestration.runtime.deployment.reset import reset_failed_unit
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, UnitRemovedError
-from streams_orchestration.runtime.trials.advancing import advance_application
-from streams_orchestration.runtime.units.failures import FailedAgainError, UnitFailure, find_failures
-from streams_orchestration.runtime.units.reading import read_units
-from streams_orchestration.runtime.units.reset_decisions import KnownFailure, ResetDecisions, decide_resets
+from streams_orchestration.runtime.trials.advancing import advance_and_read_units
+from streams_orchestration.runtime.units.failures import FailedAgainError, find_failures
+from streams_orchestration.runtime.units.reset_decisions import KnownFailure, decide_resets
 from streams_orchestration.runtime.units.status import UnitsStatus
 
 HEALING_SECONDS = 12.0
 """Seconds for which `await_reset` leaves a failure to others: two checks of Dagster's sensor."""
-
-Seen = TypeVar("Seen", bound=UnitsStatus)
-
-
-def supervise(
-    check: Callable[[], Seen],
-    known: Mapping[str, KnownFailure],
-    begin: Callable[[UnitFailure], object],
-    *,
-    patience: float = 0.0,
-    now: Callable[[], float] = clock.now,
-) -> tuple[Seen, ResetDecisions]:
-    """Check an application once, and begin the resets of its units that are due.
-
-    Args:
-        check: records the changes of the application's units, and returns its status.
-        known: the `known` of the decisions of the last step; empty at the first one.
-        begin: begins the reset that a failure needs; see `reset_failed_unit`.
-        patience: seconds in which other processes may answer a failure first.
-        now: the clock, in unix seconds.
-
-    Returns:
-        The status, and the decisions; all resets among them have begun.
-    """
-    status = check()
-    decisions = decide_resets(status, now(), known, patience=patience)
-    for failure in decisions.resets:
-        begin(failure)
-    return status, decisions
-
-
-def advance_and_read_units(catalog: Catalog, application: str) -> UnitsStatus:
-    """Record the changes of an application's units, and return their status.
-
-    Raises:
-        NotDeployedError: the application is not deployed.
-        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
-    """
-    advance_application(catalog, application)
-    return read_units(catalog, application)
 
 
 def await_reset(
@@ -98,26 +53,16 @@ def await_reset(
     """
     until = world.monotonic() + timeout
     known: Mapping[str, KnownFailure] = {}
-
-    def check() -> UnitsStatus:
-        """Return the status with this unit alone, without it once it has recovered, or raise UnitRemovedError."""
-        status = advance_and_read_units(catalog, application)
-        units = [each for each in status.units if each.name == unit]
-        if not units:
-            raise UnitRemovedError(application, unit)
-        awaited = tuple(each for each in units if failed is None or not each.came_back_from(failed))
-        return replace(status, units=awaited, pes=tuple(pe for pe in status.pes if awaited and pe.unit == unit))
-
-    def reset_again(failure: UnitFailure) -> None:
-        if not failure.gone or world.monotonic() > until:
-            raise FailedAgainError(failure)
-        say(f"{FailedAgainError(failure)}; it is reset again")
-        reset_failed_unit(catalog, failure)
-
     while True:
         late = world.monotonic() > until
         try:
-            status, decisions = supervise(check, known, reset_again, patience=HEALING_SECONDS)
+            status = _status_of(advance_and_read_units(catalog, application), unit, failed)
+            decisions = decide_resets(status, clock.now(), known, patience=HEALING_SECONDS)
+            for failure in decisions.resets:
+                if not failure.gone or world.monotonic() > until:
+                    raise FailedAgainError(failure)
+                say(f"{FailedAgainError(failure)}; it is reset again")
+                reset_failed_unit(catalog, failure)
             known = decisions.known
             if not status.units or (status.state == "STOPPED" and has_taken_all(catalog, application)):
                 return
@@ -135,6 +80,18 @@ def await_reset(
             if late:
                 _raise_why_late(status, unit, timeout)
         world.sleep(POLL_SECONDS)
+
+
+def _status_of(status: UnitsStatus, unit: str, failed: int | None) -> UnitsStatus:
+    """Return the status with one unit alone, without it once it has recovered from its generation `failed`.
+
+    Raises UnitRemovedError if there is no such unit.
+    """
+    units = [each for each in status.units if each.name == unit]
+    if not units:
+        raise UnitRemovedError(status.application, unit)
+    awaited = tuple(each for each in units if failed is None or not each.came_back_from(failed))
+    return replace(status, units=awaited, pes=tuple(pe for pe in status.pes if awaited and pe.unit == unit))
 
 
 def _raise_why_late(status: UnitsStatus, unit: str, timeout: float) -> NoReturn:
