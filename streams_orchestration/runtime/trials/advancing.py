@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.trials import is_trial_under_way
 from streams_orchestration.runtime.trials.trial import decide
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import UnitsStatus
@@ -16,7 +17,10 @@ def advance_application(catalog: Catalog, application: str, units: Iterable[str]
 
     For arguments and errors see `advance_units`.
     """
-    if advance_units(catalog, application, units):
+    advance_units(catalog, application, units)
+    with catalog.read() as connection:
+        due = is_trial_under_way(connection, application)
+    if due:
         decide(catalog, application)
 
 
