@@ -80,11 +80,11 @@ class PlanOnTrial:
     """A new plan that has replaced the deployed one. Its hosts are to be started, and its trial is to be decided."""
 
     catalog: Catalog
+    request: Redeploy | Revert
+    """The request for the new plan: a revert by hand is recorded if the trial passes."""
     redeployment: Redeployment
     was_stopped: bool
     """True if the application was stopped before the redeploy, so that a revert stops it again."""
-    reverts: bool
-    """True if the new plan is the previous one, which a user has restored by hand."""
 
     @property
     def application(self) -> str:
@@ -143,7 +143,7 @@ def replace_plan(opened: OpenedApplication, redeployment: Redeployment, request:
         with units_on_hold(held):
             garbage = switch_at_cut(change)
     remove_files(catalog.store, garbage)
-    return PlanOnTrial(catalog, redeployment, was_stopped, isinstance(request, Revert))
+    return PlanOnTrial(catalog, request, redeployment, was_stopped)
 
 
 def try_out(trial: PlanOnTrial) -> Redeployment:
@@ -164,7 +164,7 @@ def try_out(trial: PlanOnTrial) -> Redeployment:
     redeployment = await_decision(trial)
     with trial.catalog.write() as connection:
         record_run_kind(connection, trial.application, ENDLESS)
-        if trial.reverts:
+        if isinstance(trial.request, Revert):
             record_revert(connection, redeployment)
     return redeployment
 

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.deployment.requests import (
     Revert,
     StartOver,
 )
-from streams_orchestration.runtime.redeployment.redeploying import accept_redeploy, replace_plan, try_out
+from streams_orchestration.runtime.redeployment.redeploying import PlanOnTrial, accept_redeploy, replace_plan, try_out
 from streams_orchestration.runtime.redeployment.trial_supervision import settle_former_trial
 from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint
 from streams_orchestration.runtime.savepoints.restoring import RestoredApplication, restore
@@ -52,10 +52,11 @@ def bring_up(
         StreamsRuntimeError, ApplicationError, ValidationError, ValueError, OSError: the plan cannot be written, for a
             cause that `write_and_try_out` lists.
     """
-    brought = write_and_try_out(catalog, lock, wanted, request)
-    if not (isinstance(brought, Redeployment) and brought.replaces_plan):  # the trial has started the hosts
-        launch_hosts(catalog, wanted.name, asked_at=asked_at)
-    return brought
+    written = _write(catalog, lock, wanted, request)
+    if isinstance(written, PlanOnTrial):
+        return try_out(written)
+    launch_hosts(catalog, wanted.name, asked_at=asked_at)
+    return written
 
 
 def write_and_try_out(catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
@@ -87,6 +88,15 @@ def write_and_try_out(catalog: Catalog, lock: StartLock, wanted: Deployable, req
         OSError: the state is to be dropped, and a published result cannot be removed; the application is stopped.
         StateDirectoryError, CatalogError: the home cannot be used.
     """
+    written = _write(catalog, lock, wanted, request)
+    return try_out(written) if isinstance(written, PlanOnTrial) else written
+
+
+def _write(catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp | PlanOnTrial:
+    """Write an application into the catalog, in one course for each kind of request.
+
+    Return the plan on trial if it has replaced another one; else the outcome, whose hosts `launch_hosts` starts.
+    """
     opened = open_application(catalog, lock, wanted, request.run)
     match request:
         case StartOver():
@@ -102,7 +112,7 @@ def write_and_try_out(catalog: Catalog, lock: StartLock, wanted: Deployable, req
             settle_former_trial(opened.catalog, opened.name)
             redeployment = accept_redeploy(opened, request)
             if redeployment.replaces_plan:
-                return try_out(replace_plan(opened, redeployment, request))
+                return replace_plan(opened, redeployment, request)
             continue_from_state(opened)
             return redeployment
     return None
