@@ -39,8 +39,6 @@ def deploy_compiled(catalog: api.Catalog, compilation: PlannedCompilation, reque
 def restore_previous(catalog: api.Catalog, application: str, request: api.Revert) -> api.BroughtUp:
     """Restore the plan from before the last redeploy; return the redeploy, or None if a trial was reverted.
 
-    The previous plan is read under the start lock, so that it is the one from before a redeploy that was awaited there.
-
     Raises:
         NotDeployedError: the catalog does not know the application.
         ApplicationError: the previous plan can no longer run here.
@@ -48,11 +46,12 @@ def restore_previous(catalog: api.Catalog, application: str, request: api.Revert
         StreamsRuntimeError, ValidationError, ValueError, OSError: there is no previous plan, or it is refused or fails
             its trial.
     """
-    if api.end_trial_by_hand(catalog, application):
-        return None
-    with api.lock_start(catalog.home.prepare(), application, "redeploy") as lock:
-        previous = api.recompile_previous_plan(catalog, application)
-        return api.bring_up(catalog, lock, previous, request)
+    return api.revert_redeploy(
+        catalog,
+        application,
+        lambda: api.lock_start(catalog.home.prepare(), application, "redeploy"),
+        lambda lock, previous: api.bring_up(catalog, lock, previous, request),
+    )
 
 
 def preview_compiled(catalog: api.Catalog, compilation: PlannedCompilation) -> Redeployment:
