@@ -136,7 +136,7 @@ def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_r
 
     def redeploy(lock: api.StartLock, previous: Deployable) -> int:
         report_diagnostics(previous.compilation.diagnostics)
-        return _redeploy(Start(catalog, lock, previous, request, spec=None))
+        return _redeploy(Start(catalog, lock, previous, request, spec))
 
     status = api.revert_redeploy(catalog, name, take_lock, redeploy)
     return _show_ended_trial(catalog, name) if status is None else status

@@ -47,8 +47,8 @@ class Start:
     """The application."""
     request: api.Request
     """The request: how the application begins."""
-    spec: Path | None
-    """The path of the application's spec; None if the previous plan is restored, which that spec need not describe."""
+    spec: Path | str
+    """The spec that the command names. A revert, which reads no spec, may name the application instead."""
     launched: bool = False
     """True once the application is in the catalog, and its hosts are launched."""
     _recording: BackgroundCall[None] | None = field(default=None, init=False)
@@ -100,10 +100,10 @@ class Start:
         """Record the deployment or the revert in Dagster. The priority of this thread is lowered for good."""
         _step_back()
         jobs = jobs_of(self.catalog, self.name)
-        if self.spec is None:
+        if isinstance(self.request, api.Revert):
             jobs.record_revert()
         else:
-            jobs.record_deployment(self.spec, self.wanted.compilation)
+            jobs.record_deployment(Path(self.spec), self.wanted.compilation)
 
     def await_recording(self) -> str | None:
         """Wait until Dagster shows the deployment; return the reason if `RECORD_TIMEOUT_SECONDS` are over before."""
