@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.clocks.load_adjusted_clock import LoadAdjustedClock
     from streams_orchestration.runtime.deployment.awaiting import await_engines, await_running_pes
     from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
-    from streams_orchestration.runtime.deployment.lasting_hosts import starting_by_agents
     from streams_orchestration.runtime.deployment.query_columns import add_query_columns
     from streams_orchestration.runtime.deployment.removing import Removal, preview_removal, remove_application
     from streams_orchestration.runtime.deployment.requests import (

@@ -115,7 +115,9 @@ class Runtime(SimpleNamespace):
     machines: tuple[Any, ...] = ()
 
     def __init__(self) -> None:
-        super().__init__(calls=[], status=None, orphans=(), generation=1, error=None, refused=None, redeployment=None)
+        super().__init__(
+            calls=[], reasons=[], status=None, orphans=(), generation=1, error=None, refused=None, redeployment=None
+        )
         self.deployed: Any = None
         self.under_way: str | None = None
 
@@ -124,9 +126,14 @@ class Runtime(SimpleNamespace):
         if self.error is not None and self.refused in (None, name):
             raise self.error
 
+    def _start_hosts(self, catalog: Catalog, application: str) -> None:
+        """Refuse to start hosts as the runtime does; `reasons` has the reason of each call, or None."""
+        self.reasons.append(catalog.home.short_lived)
+        require_lasting_hosts(catalog, application)
+
     def write_and_try_out(self, catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
         """`redeployment` is what becomes of what is deployed."""
-        require_lasting_hosts(catalog, wanted.name)
+        self._start_hosts(catalog, wanted.name)
         before, replaces = self.status, False
         match request:
             case StartOver():
@@ -170,7 +177,7 @@ class Runtime(SimpleNamespace):
         return self.redeployment
 
     def launch_hosts(self, catalog: Catalog, application: str, *, asked_at: float | None) -> tuple[str, ...]:
-        require_lasting_hosts(catalog, application)
+        self._start_hosts(catalog, application)
         self._called("launch_hosts", application)
         return ("host 0, pid 4711",)
 
@@ -181,6 +188,7 @@ class Runtime(SimpleNamespace):
     def await_reset(
         self, catalog: Catalog, application: str, unit: str, failed: int | None, timeout: float, say: object
     ) -> None:
+        self.reasons.append(catalog.home.short_lived)
         self._called("await_reset", application, unit, failed, timeout)
 
     def cancel_application(self, catalog: Catalog, application: str, timeout: float) -> Any:
@@ -193,7 +201,7 @@ class Runtime(SimpleNamespace):
     def reset_unit(
         self, catalog: Catalog, application: str, unit: str, *, generation: int | None = None, force: bool = False
     ) -> int:
-        require_lasting_hosts(catalog, application)
+        self._start_hosts(catalog, application)
         self._called("reset_unit", application, unit, generation, force)
         return self.generation
 

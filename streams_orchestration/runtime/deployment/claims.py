@@ -29,6 +29,7 @@ from streams_orchestration.runtime.catalog.pe_transitions import (
 )
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
 from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.deployment.lasting_hosts import refuse_short_lived
 from streams_orchestration.runtime.hosts.launcher import HostStart, launch_host
 from streams_orchestration.runtime.hosts.orphans import record_processes
 from streams_orchestration.runtime.hosts.references import require_references
@@ -89,12 +90,14 @@ def claim_hosts(
         asked_at: the time of the command in unix seconds, from which the start-up time counts; None without one.
 
     Raises:
+        ShortLivedProcessError: hosts would end with this process, and no machine is registered.
         OtherVersionError: another version of the product wrote the program of a PE.
     """
     h = tables.host
     application = row.name
     settings = Settings(**row.settings)
     machines = registered(connection)
+    refuse_short_lived(home, application, machines)
     now = clock.now()
     claimed = Claimed()
     rows = HostRow.all(connection, select(h).where(h.c.machine.is_not(None) | (h.c.application == application)))

@@ -88,7 +88,6 @@ def start_missing_hosts(catalog: Catalog, application: str, *, asked_at: float |
         OtherVersionError: another version of the product wrote the program of a PE.
         CommitUnknownError: it is unknown whether the hosts were claimed, and not all are known to have been started.
     """
-    require_lasting_hosts(catalog, application)
     asked_at = None if asked_at is None else clock.shared(asked_at)
     claimed = Claimed()
     unknown: CommitUnknownError | None = None
