@@ -351,6 +351,14 @@ def test_an_application_that_cannot_run_leaves_no_state_directory(
     assert not (tmp_path / "home").exists()
 
 
+def test_the_first_run_checks_once_that_the_application_can_run_here(spec: str, monkeypatch: pytest.MonkeyPatch):
+    checks: list[str] = []
+    monkeypatch.setattr(api, "require_java", lambda: checks.append("java"))
+    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: status(state="COMPLETED", sinks=()))
+    assert main(["run", spec]) == 0
+    assert checks == ["java"]
+
+
 LONG = "a" * 300
 TOO_LONG = {
     "application": ({"application: copy": f"application: {LONG}"}, "63 characters at most"),
