@@ -58,7 +58,7 @@ def run(
     checked = _check_here(compiled) if first else None
     with lock_and_stop_orphans(catalog, compiled.name, "streams run") as lock:
         continues = isinstance(request, api.ContinueFromState)
-        before = _deployed_before(catalog, compiled) if continues else None
+        before = api.read_status_to_continue(catalog, compiled) if continues else None
         if before is None or before.state != "COMPLETED" or _find_and_note_input(catalog, compiled.name):
             wanted = _check_here(compiled) if checked is None else checked
             if before is not None:
@@ -78,14 +78,6 @@ def _check_here(compiled: Identified) -> Deployable:
     wanted = check_and_report(compiled)
     api.require_java()
     return wanted
-
-
-def _deployed_before(catalog: api.Catalog, compiled: Identified) -> api.ApplicationStatus | None:
-    """Return the status of an earlier deployment of the application; None if it was never deployed here."""
-    before = api.read_status_if_deployed(catalog, compiled.name)
-    if before is not None:
-        api.require_continuable(catalog, compiled)
-    return before
 
 
 def _show_end(catalog: api.Catalog, after: api.ApplicationStatus, again: str, max_rows: int, interrupted: int) -> int:

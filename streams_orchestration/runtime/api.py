@@ -91,7 +91,7 @@ if TYPE_CHECKING:
         read_compilation_if_any,
         read_compilation_if_readable,
         read_deployed_options,
-        require_continuable,
+        read_status_to_continue,
     )
     from streams_orchestration.runtime.observing.documents import (
         build_status_document,

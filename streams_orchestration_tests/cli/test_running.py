@@ -37,14 +37,12 @@ from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.starters import Starting
 
 Capture = pytest.CaptureFixture[str]
-REQUIRE_CONTINUABLE = api.require_continuable
 
 
 @pytest.fixture
 def spec(java_is_installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A spec that could run; what would run it is replaced."""
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(api, "require_continuable", lambda *_: None)
     monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
     (tmp_path / "lines.csv").write_text("x\n1\n")
     path = tmp_path / "copy.yaml"
@@ -69,7 +67,7 @@ def world(before: ApplicationStatus | None, after: ApplicationStatus, monkeypatc
         return replace(after, application="copy")
 
     Home.default().prepare()
-    monkeypatch.setattr(api, "read_status_if_deployed", lambda _catalog, _name: before)
+    monkeypatch.setattr(api, "read_status_to_continue", lambda _catalog, _wanted: before)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
     return calls
 
@@ -107,7 +105,6 @@ def test_a_complete_application_is_run_again_with_fresh(spec: str, monkeypatch: 
 def test_a_changed_spec_is_refused_and_no_continuation_is_announced(
     spec: str, state: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
-    monkeypatch.setattr(api, "require_continuable", REQUIRE_CONTINUABLE)
     monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: pytest.fail("it runs"))
     deploy(Home.default(), deployable(compile_spec(spec)))
     with Catalog(Home.default()).write() as connection:
@@ -236,7 +233,6 @@ def keyed(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """An application that a redeploy has given another width than its spec has."""
     path = tmp_path / "app.yaml"
     path.write_text(KEYED)
-    monkeypatch.setattr(api, "require_continuable", REQUIRE_CONTINUABLE)
     monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: status(state="STOPPED"))
     deploy(Home(tmp_path / "home"), deployable(compile_spec(path, Options(widths=(("New", 3),)))))
     return str(path)
