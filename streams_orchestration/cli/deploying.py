@@ -41,20 +41,24 @@ def deploy_in_background(
     wanted = check_and_report(upgrade_and_compile(catalog, read, given, request))
     api.require_java()
     with lock_and_stop_orphans(catalog, wanted.name, "streams deploy") as lock:
-        return start_in_background(Start(catalog, lock, wanted, request, read.path))
+        before = api.read_status_if_deployed(catalog, wanted.name)
+        return start_in_background(Start(catalog, lock, wanted, request, read.path), before)
 
 
-def start_in_background(start: Start) -> int:
+def start_in_background(start: Start, before: api.ApplicationStatus | None) -> int:
     """Bring a compiled application up, wait until its PEs run, and record the deployment in Dagster.
 
     Return the exit status, 0. The start lock is released when the hosts are launched.
+
+    Args:
+        start: the start of the application.
+        before: the status under the start lock; None if the application is not deployed.
 
     Raises:
         StreamsRuntimeError, ApplicationError: the application cannot be deployed, or its PEs do not run in time.
         OSError: the state is to be dropped, and a published result cannot be removed.
     """
     catalog, name = start.catalog, start.name
-    before = api.read_status_if_deployed(catalog, name)
     ran = before is not None and before.shown_state == "RUNNING"
     if not ran:
         note(f"Starting {name} ...")

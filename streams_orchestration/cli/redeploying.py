@@ -70,8 +70,9 @@ def redeploy_or_revert(
         if (newest := api.read_deployed_options(catalog, wanted.name)) != kept:  # another redeploy was awaited
             wanted = check_and_report(compile_to_run(read, given, newest))
         start = Start(catalog, lock, wanted, request, read.path)
-        if fresh or api.read_status_if_deployed(catalog, wanted.name) is None:
-            return start_in_background(start)
+        before = api.read_status_if_deployed(catalog, wanted.name)
+        if fresh or before is None:
+            return start_in_background(start, before)
         return _redeploy(start)
 
 
