@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
@@ -80,20 +81,28 @@ def await_running_status(catalog: api.Catalog, application: str, timeout: float)
     return api.read_status(catalog, application)
 
 
-def cancel_and_read_status(catalog: api.Catalog, application: str, timeout: float) -> api.ApplicationStatus:
-    """Stop an application, keep its state, kill hosts that run after `timeout` seconds; return its status.
+def cancel_and_read_status(
+    log: Logger, catalog: api.Catalog, application: str, timeout: float
+) -> api.ApplicationStatus:
+    """Stop an application, keep its state, and return its status. Log a warning about each host that has left orphans.
+
+    Hosts that run after `timeout` seconds are killed.
 
     Raises:
         NotDeployedError: the application is not deployed.
     """
-    api.cancel_application(catalog, application, timeout)
+    _log_orphans(log, api.cancel_application(catalog, application, timeout))
     return api.read_status(catalog, application)
 
 
 def stop_and_log_orphans(log: Logger, catalog: api.Catalog, application: str) -> None:
     """Stop the processes of the application's hosts that are no longer wanted, and log a warning about each host."""
-    for stopped in api.stop_orphans(catalog, application):
-        log.warning(str(stopped))
+    _log_orphans(log, api.stop_orphans(catalog, application))
+
+
+def _log_orphans(log: Logger, orphans: Iterable[api.Orphan]) -> None:
+    for orphan in orphans:
+        log.warning(str(orphan))
 
 
 def shown_rows(sink: api.SinkStatus, limit: int) -> list[dict[str, Any]]:

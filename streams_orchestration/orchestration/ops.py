@@ -187,7 +187,7 @@ def await_heartbeats_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
         with application_step(context):
             catalog = api.open_catalog(streams_in(context, key).directory(), application)
             if _is_bounded_run(context):
-                status = _await_taken(catalog, application, config.taken)
+                status = _await_taken(context, catalog, application, config.taken)
             else:
                 status = _await_running(context, catalog, application, config.timeout)
             record_status(context, keys, catalog, status)
@@ -220,13 +220,16 @@ def stop_hosts_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
         """
         with application_step(context):
             catalog = api.open_catalog(streams_in(context, key).directory(), application)
-            stop_and_log_orphans(context.log, catalog, application)
-            record_status(context, keys, catalog, cancel_and_read_status(catalog, application, config.timeout))
+            record_status(
+                context, keys, catalog, cancel_and_read_status(context.log, catalog, application, config.timeout)
+            )
 
     return named_op(stop, "stop_hosts")
 
 
-def _await_taken(catalog: "api.Catalog", application: str, timeout: float) -> api.ApplicationStatus:
+def _await_taken(
+    context: dg.OpExecutionContext, catalog: "api.Catalog", application: str, timeout: float
+) -> api.ApplicationStatus:
     """Wait until the application has processed all available data, reset units that fail, then stop it."""
     known, until = dict[str, api.KnownFailure](), time.monotonic() + timeout
     while True:
@@ -240,13 +243,14 @@ def _await_taken(catalog: "api.Catalog", application: str, timeout: float) -> ap
         if status.state in api.ENDED:
             break
         if decisions.exhausted or time.monotonic() > until:
-            cancel_and_read_status(catalog, application, STOP_TIMEOUT_SECONDS)
+            cancel_and_read_status(context.log, catalog, application, STOP_TIMEOUT_SECONDS)
             reasons = [f"{each.unit}: {each.explanation}" for each in decisions.exhausted]
             late = f"it did not process all available input within {timeout:g} s"
             message = f"{application} was stopped: {'; '.join(reasons) or late}. The next run continues from there."
             raise dg.Failure(description=message, allow_retries=False)
         time.sleep(POLL_SECONDS)
-    stopped = cancel_and_read_status(catalog, application, STOP_TIMEOUT_SECONDS)  # the hosts are about to end
+    # the hosts are about to end
+    stopped = cancel_and_read_status(context.log, catalog, application, STOP_TIMEOUT_SECONDS)
     if status.state != "COMPLETED" and status.taken_at is None:
         message = f"{application} was stopped by another command. The next run continues from there."
         raise dg.Failure(description=message, allow_retries=False)

@@ -183,11 +183,11 @@ class Runtime(SimpleNamespace):
     ) -> None:
         self._called("await_reset", application, unit, failed, timeout)
 
-    def cancel_application(self, catalog: Catalog, application: str, timeout: float) -> Any:
+    def cancel_application(self, catalog: Catalog, application: str, timeout: float) -> tuple[Any, ...]:
         self._called("cancel_application", application, timeout)
-        return self.status
+        return self.orphans
 
-    def stop_orphans(self, catalog: Catalog, application: str) -> tuple[str, ...]:
+    def stop_orphans(self, catalog: Catalog, application: str) -> tuple[Any, ...]:
         return self.orphans
 
     def reset_unit(
