@@ -7,10 +7,13 @@ from contextlib import suppress
 
 from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
+from streams_orchestration.cli.recording import record_cancel
 from streams_orchestration.cli.start import jobs_of
 from streams_orchestration.runtime import api
 
 POLL_SECONDS = 0.5
+CANCEL_SECONDS = 60.0
+"""Seconds until a host that does not end is killed."""
 SAID_SECONDS = 3.0
 """Least delay of a reset, in seconds, that is announced."""
 FINISH_SECONDS = 10.0
@@ -43,12 +46,9 @@ class Foreground:
         """The mark of the catalog's changes at the last call of `ended`."""
 
     def cancel(self) -> None:
-        """Stop the application by its cancel job, in this process, and wait until it has stopped.
-
-        The job both stops and records. If it came after the stop, only to record it, it would also stop what another
-        process has started meanwhile.
-        """
-        jobs_of(self._catalog, self._name).cancel()
+        """Stop the application, wait until it has stopped, and record that in Dagster; see `record_cancel`."""
+        api.cancel_application(self._catalog, self._name, CANCEL_SECONDS)
+        record_cancel(self._catalog, self._name)
 
     def begin_reset(self, failure: api.UnitFailure) -> BackgroundCall[object]:
         """Begin the reset of a failed unit, unless another process has done so.
@@ -64,7 +64,7 @@ class Foreground:
         The reset job runs in this process, and waits until the PEs of the unit work. For the errors of the call see
         `Jobs.record_reset`.
         """
-        return BackgroundCall(lambda: jobs_of(self._catalog, self._name).record_reset(failure))
+        return BackgroundCall(lambda: jobs_of(self._catalog, self._name).record_reset(failure.unit, failure.generation))
 
     def advance_and_read(self) -> api.ApplicationStatus:
         """Record the changes of the application's units, and return its status.

@@ -227,6 +227,20 @@ def stop_hosts_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
     return named_op(stop, "stop_hosts")
 
 
+@functools.cache
+def record_status_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
+    """Return the op that records the status of an application which a command has stopped."""
+
+    @dg.op(name=op_name("record_status", key, application), required_resource_keys={key}, out=NOTHING)
+    def note(context: dg.OpExecutionContext) -> None:
+        """Record the status of the application on its assets."""
+        with application_step(context):
+            catalog = api.open_catalog(streams_in(context, key).directory(), application)
+            record_status(context, keys, catalog, api.read_status(catalog, application))
+
+    return named_op(note, "record_status")
+
+
 def _await_taken(
     context: dg.OpExecutionContext, catalog: "api.Catalog", application: str, timeout: float
 ) -> api.ApplicationStatus:

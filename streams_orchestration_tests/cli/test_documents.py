@@ -12,9 +12,10 @@ import pytest
 
 from streams_orchestration.cli import deploying, foreground, main, running
 from streams_orchestration.runtime import api
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration_tests.cli.fake_jobs import FakeJobs, replace_jobs
+from streams_orchestration_tests.cli.fake_jobs import replace_jobs
 from streams_orchestration_tests.cli.made_up import metrics, pe, sink, status, unit
 from streams_orchestration_tests.cli.specs import BROKEN, COPY, TINY
 
@@ -61,22 +62,25 @@ def test_a_cancelled_application_is_one_document(capsys: Capture, monkeypatch: p
     monkeypatch.setattr(api, "read_status", lambda _catalog, _name: status(state="STOPPED"))
     monkeypatch.setattr(api, "open_catalog", lambda home, _name: api.Catalog(home))
     monkeypatch.setattr(api, "require_deployed", lambda *_: None)
+    monkeypatch.setattr(api, "cancel_application", lambda *_: ())
     written = document(capsys, "cancel", "flights")
     assert (written["application"], written["state"]) == ("flights", "STOPPED")
 
 
 def test_a_reset_names_every_unit(capsys: Capture, monkeypatch: pytest.MonkeyPatch):
-    def reset(_jobs: FakeJobs, name: str, *, force: bool) -> None:
+    def reset(_catalog: Catalog, _application: str, name: str, *, generation: int | None, force: bool) -> int:
         if name == "pe-0":
             message = "no attempt is left"
             raise StreamsRuntimeError(message)
+        return 2
 
     pes = tuple(pe(number, unit=f"pe-{number}", state="FAILED", error="boom") for number in range(2))
     units = tuple(unit(name=each.unit, region=None, pes=(each.id,)) for each in pes)
     monkeypatch.setattr(api, "read_status", lambda _catalog, _name: status(pes=pes, units=units))
     monkeypatch.setattr(api, "open_catalog", lambda home, _: api.Catalog(home))
     monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
-    monkeypatch.setattr(FakeJobs, "reset", reset)
+    monkeypatch.setattr(api, "reset_unit", reset)
+    monkeypatch.setattr(api, "await_reset", lambda *_: None)
     written = document(capsys, "reset", "flights", exit_status=1)
     assert written["units"] == [
         {"unit": "pe-0", "reset": False, "error": "no attempt is left"},
