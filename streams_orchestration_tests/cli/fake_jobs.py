@@ -12,7 +12,7 @@ from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog.catalog import Catalog
 
 
-class FakeJobs:
+class FakeJobs(jobs.Jobs):
     """Takes note of what it is asked for."""
 
     asked: ClassVar[list[Any]] = []

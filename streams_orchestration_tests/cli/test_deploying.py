@@ -31,6 +31,7 @@ from streams_orchestration_tests.cli.fake_jobs import FakeJobs, replace_jobs
 from streams_orchestration_tests.cli.made_up import pe, status, unit
 from streams_orchestration_tests.cli.specs import KEYED, TINY
 from streams_orchestration_tests.compiler.assignments import assignment
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.runtime.catalog.released import invent_next_release
 from streams_orchestration_tests.runtime.locked import deploy
 
@@ -42,23 +43,23 @@ FAILED = status(pes=(pe(0, state="FAILED", error="boom"),))
 def asked(java_is_installed: None, running_at_once: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     asked = replace_jobs(monkeypatch)
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
-    monkeypatch.setattr(api, "read_status_if_deployed", lambda *_: None)
-    monkeypatch.setattr(api, "read_status", lambda *_: status(state="STOPPED"))
-    monkeypatch.setattr(api, "stop_orphans", lambda *_: ())
+    replace_function(monkeypatch, api, "read_status_if_deployed", lambda *_: None)
+    replace_function(monkeypatch, api, "read_status", lambda *_: status(state="STOPPED"))
+    replace_function(monkeypatch, api, "stop_orphans", lambda *_: ())
 
     def bring_up(_catalog: Catalog, _lock: StartLock, wanted: Deployable, request: Request, **_: Any) -> BroughtUp:
         asked.append(("start over" if isinstance(request, StartOver) else "go on", wanted.name))
         return None
 
-    monkeypatch.setattr(api, "bring_up", bring_up)
+    replace_function(monkeypatch, api, "bring_up", bring_up)
     return asked
 
 
 def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "read_status", lambda _catalog, _application: current)
-    monkeypatch.setattr(api, "open_catalog", lambda home, _application: api.Catalog(home))
-    monkeypatch.setattr(api, "require_deployed", lambda *_: None)
-    monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
+    replace_function(monkeypatch, api, "read_status", lambda _catalog, _application: current)
+    replace_function(monkeypatch, api, "open_catalog", lambda home, _application: api.Catalog(home))
+    replace_function(monkeypatch, api, "require_deployed", lambda *_: None)
+    replace_function(monkeypatch, api, "await_silent_machines", lambda *_: None)
 
 
 def resets(asked: list[Any], monkeypatch: pytest.MonkeyPatch, refused: tuple[str, ...] = ()) -> None:
@@ -76,8 +77,8 @@ def resets(asked: list[Any], monkeypatch: pytest.MonkeyPatch, refused: tuple[str
     ) -> None:
         asked.append(("await", application, unit, failed))
 
-    monkeypatch.setattr(api, "reset_unit", reset_unit)
-    monkeypatch.setattr(api, "await_reset", await_reset)
+    replace_function(monkeypatch, api, "reset_unit", reset_unit)
+    replace_function(monkeypatch, api, "await_reset", await_reset)
 
 
 def test_a_cancelled_application_is_stopped_and_its_orphans_are_named(
@@ -88,7 +89,7 @@ def test_a_cancelled_application_is_stopped_and_its_orphans_are_named(
         return ("flights: stopped leftover processes of host 0, which is gone: java (pid 4712)",)
 
     deployed(status(state="STOPPED"), monkeypatch)
-    monkeypatch.setattr(api, "cancel_application", cancel)
+    replace_function(monkeypatch, api, "cancel_application", cancel)
     assert main(["cancel", "flights", "--timeout", "5"]) == 0
     assert asked == [("cancel", "flights", 5.0), ("record cancel", "flights")]
     captured = capsys.readouterr()
@@ -119,7 +120,7 @@ def test_a_deployment_says_if_the_application_was_running_already(
 ):
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
     for name in ("read_status", "read_status_if_deployed"):
-        monkeypatch.setattr(api, name, lambda *_: status(state=state))
+        replace_function(monkeypatch, api, name, lambda *_: status(state=state))
     spec = tmp_path / "app.yaml"
     spec.write_text(KEYED)
     assert main(["deploy", str(spec)]) == 0
@@ -230,7 +231,7 @@ def test_run_config_fits_the_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         dg.validate_run_config(defs.resolve_job_def(name), config)
 
     monkeypatch.setattr(jobs, "run_job_in_process", run)
-    monkeypatch.setattr(api, "read_status", lambda *_: status())
+    replace_function(monkeypatch, api, "read_status", lambda *_: status())
     controls = jobs.Jobs(Catalog(Home(tmp_path / "home").prepare()), "tiny")
     controls.record_deployment(spec, compilation)
     controls.record_cancel()
@@ -251,7 +252,7 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     plan = compile_spec(spec, last)
     new = replace(assignment(plan, {"Out": 1}), location=f"{decision}:1")
     decision.write_text(json.dumps(mapping_of_assignment(new)))
-    monkeypatch.setattr(api, "read_deployed_options", lambda *_: last)
+    replace_function(monkeypatch, api, "read_deployed_options", lambda *_: last)
     assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0
     assert main(["redeploy", str(spec)]) == 0
     assert asked == [
@@ -319,9 +320,9 @@ def test_a_unit_is_reset_although_dagster_cannot_record_it(
     home, name = unrecorded
     [first, *_] = read_status(Catalog(home), name).units
     done: list[Any] = []
-    monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
-    monkeypatch.setattr(api, "reset_unit", lambda *given, **named: done.append((*given[1:], named)) or 1)
-    monkeypatch.setattr(api, "await_reset", lambda *given: done.append(given[1:4]))
+    replace_function(monkeypatch, api, "await_silent_machines", lambda *_: None)
+    replace_function(monkeypatch, api, "reset_unit", lambda *given, **named: done.append((*given[1:], named)) or 1)
+    replace_function(monkeypatch, api, "await_reset", lambda *given: done.append(given[1:4]))
     assert main(["reset", name, "--unit", first.name]) == 0
     assert f"Dagster cannot record that {first.name} is reset" in capsys.readouterr().err
     reset = (name, first.name, {"generation": first.generation, "force": False})
@@ -338,7 +339,9 @@ def test_a_deployment_is_one_although_dagster_cannot_record_it(
 
     monkeypatch.setattr(jobs, "Jobs", Unrecorded)
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
-    monkeypatch.setattr(api, "await_running_pes", lambda _catalog, name, _seconds: asked.append(("await", name)))
+    replace_function(
+        monkeypatch, api, "await_running_pes", lambda _catalog, name, _seconds: asked.append(("await", name))
+    )
     spec = tmp_path / "app.yaml"
     spec.write_text(KEYED)
     assert main([command, str(spec)]) == 0

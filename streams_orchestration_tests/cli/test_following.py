@@ -24,6 +24,7 @@ from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.reset_decisions import RETRIES, SENSOR_GRACE_SECONDS
 from streams_orchestration_tests.cli.fake_foreground import FakeForeground
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.runtime.readings import changed
 
 DONE = status(state="COMPLETED", pes=(pe(0, state="COMPLETED"),))
@@ -68,7 +69,7 @@ class World(FakeForeground):
 
     def follow(self) -> ApplicationStatus:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(api, "now", lambda: self.clock)
+            replace_function(patch, api, "now", lambda: self.clock)
             return self._follower.follow()
 
     def advance_and_read(self) -> ApplicationStatus:

@@ -18,6 +18,7 @@ from streams_orchestration.runtime.observing.reading import read_status_if_deplo
 from streams_orchestration.runtime.programs.spread import LevelSpread, Share
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import NOW, host, metrics, pe, sink, status, unit
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.runtime.readings import unit_event
 
 FAILURE_KEYS = {
@@ -154,9 +155,9 @@ def test_the_last_redeploy_is_one_line(redeployed: LastRedeploy, runs: bool, lin
 def test_the_last_redeploy_is_in_the_details_and_in_the_document(monkeypatch: pytest.MonkeyPatch):
     text = " ".join(rendered(details(status(), NOW, metrics(), REDEPLOY), colour=False, width=200).split())
     assert redeploy_line(REDEPLOY, NOW, runs=True).plain in text
-    monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
+    replace_function(monkeypatch, api, "read_metrics", lambda *_: metrics())
     for known, key in ((None, None), (REDEPLOY, asdict(REDEPLOY))):
-        monkeypatch.setattr(api, "read_last_redeploy", lambda *_, known=known: known)
+        replace_function(monkeypatch, api, "read_last_redeploy", lambda *_, known=known: known)
         assert status_document(Catalog(Home(Path("/nowhere"))), status())["last_redeploy"] == key
 
 

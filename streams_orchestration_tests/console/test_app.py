@@ -28,6 +28,7 @@ from streams_orchestration.runtime.settings.settings import SAMPLES
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.clients import OWN, client_of
 from streams_orchestration_tests.console.deployed import CAUSE, Deployed
+from streams_orchestration_tests.fake_functions import replace_function
 
 TOKEN = "a-token-of-some-length"
 
@@ -200,7 +201,7 @@ def test_an_application_of_another_version_is_said_to_be_unreadable(
         await anext(events)
         return await anext(events)
 
-    monkeypatch.setattr(api, "read_status", read_status)
+    replace_function(monkeypatch, api, "read_status", read_status)
     event = asyncio.run(second())
     assert event.startswith("event: unreadable")
     assert "another version" in event

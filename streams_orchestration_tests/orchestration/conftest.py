@@ -37,6 +37,7 @@ from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
 from streams_orchestration.runtime.units.unit_status import Cut
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.orchestration.dagster_page import new_project
 from streams_orchestration_tests.orchestration.statuses import NOW, measured, running
 from streams_orchestration_tests.quick_storages import quick_storages
@@ -250,7 +251,7 @@ class Runtime(SimpleNamespace):
         """Take the place of the runtime's functions that this has, now and as later replaced on it."""
         for name in dir(type(self)):
             if not name.startswith("_") and name not in ("replace", "called") and isfunction(getattr(type(self), name)):
-                monkeypatch.setattr(api, name, partial(self._call, name))  # fails if the runtime has no such function
+                replace_function(monkeypatch, api, name, partial(self._call, name))
 
     def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
         return getattr(self, name)(*arguments, **named)
