@@ -120,19 +120,22 @@ class Follower:
                 self._advance_and_show, self._known, self._begin_reset, patience=api.SENSOR_GRACE_SECONDS, now=api.now
             )
             self._known = decisions.known
+            self._report_ended_calls(status)
+            self._begin_next_recording(status)
             if status.state == "COMPLETED" or status.taken_at is not None:
                 self._record_all(status)
             if status.state in api.ENDED:
                 return status
-            self._report(decisions)
+            for failure in decisions.exhausted:
+                raise ResetsExhaustedError(failure)
+            self._report_new_failures(decisions)
             if self._pause(POLL_SECONDS):
                 return status
 
     def _advance_and_show(self) -> api.ApplicationStatus:
-        """Advance and show the application, collect the results of resets and records, and return the status."""
+        """Advance and show the application, and return its status."""
         status = self._advance()
         self._display.show(status, api.now())
-        self._collect(status)
         return status
 
     def _advance(self) -> api.ApplicationStatus:
@@ -161,10 +164,7 @@ class Follower:
         """Wait this many seconds, at most until the application ends; return True as soon as the user wants to stop."""
         return self._interrupts.pause(seconds, self._application.ended)
 
-    def _report(self, decisions: api.ResetDecisions) -> None:
-        """Report new failures."""
-        for failure in decisions.exhausted:
-            raise ResetsExhaustedError(failure)
+    def _report_new_failures(self, decisions: api.ResetDecisions) -> None:
         now = api.now()
         for failure in decisions.met:
             known = self._reasons.get(failure.unit) == failure.cause.reason
@@ -181,8 +181,8 @@ class Follower:
         self._beginning.append((failure.unit, self._application.begin_reset(failure)))
         self._begun[failure.unit] = failure
 
-    def _collect(self, status: api.ApplicationStatus) -> None:
-        """Report resets that could not begin, and begin to record the next finished reset."""
+    def _report_ended_calls(self, status: api.ApplicationStatus) -> None:
+        """Report resets that could not begin, and a reset that could not be recorded."""
         ended = [each for each in self._beginning if each[1].wait(0.0)]
         self._beginning = [each for each in self._beginning if each not in ended]
         for unit, task in ended:
@@ -194,6 +194,9 @@ class Follower:
                 self._report_error(
                     task, f"Dagster does not show the reset of {unit}"
                 )  # else the unit's failure is reported
+
+    def _begin_next_recording(self, status: api.ApplicationStatus) -> None:
+        """Begin to record the next finished reset, unless another one is being recorded."""
         done = self._done(status)
         if done and self._recording is None:
             self._recording = done[0], self._application.begin_recording(self._begun.pop(done[0]))
@@ -212,7 +215,8 @@ class Follower:
         until = time.monotonic() + FINISH_SECONDS
         while self._recording is not None and time.monotonic() < until:
             self._recording[1].wait(until - time.monotonic())
-            self._collect(status)
+            self._report_ended_calls(status)
+            self._begin_next_recording(status)
         late = [] if self._recording is None else [self._recording[0]]
         late += self._done(status)
         if late:
