@@ -222,8 +222,18 @@ def test_looks_that_take_long_come_less_often(cost: float, shown: bool, pause: f
     assert pause_after(cost, shown=shown) == pytest.approx(pause)
 
 
-def test_the_history_grows_by_what_is_read(client: TestClient):
-    client.get("/api/applications/app/state")
+def test_the_history_grows_by_events_and_by_no_request(deployed: Deployed):
+    async def read() -> None:
+        events = reader.events("app")
+        await anext(events)
+        await anext(events)
+
+    reader = SnapshotReader(deployed.home)
+    client = client_of(deployed.home, reader=reader)
+    for path in ("", "/app/state"):
+        assert client.get(f"/api/applications{path}").status_code == 200
+    assert reader.histories == {}
+    asyncio.run(read())
     for name in ("Rows", "PE 0"):
         series = client.get("/api/applications/app/history", params={"name": name}).json()
         assert len(series["at"]) == len(series["rate"]) == 1
