@@ -76,8 +76,8 @@ class Start:
         self.lock.release()
         return brought
 
-    def await_running(self) -> None:
-        """Wait until every PE runs. The recording begins when the engines are up, or cannot come up.
+    def begin_recording_and_await_running(self) -> None:
+        """Wait until every PE runs, and begin to record the deployment when the engines are up, or cannot come up.
 
         Raises:
             HostLaunchError: a host or a PE did not start within `START_SECONDS`.
@@ -92,9 +92,9 @@ class Start:
         api.await_running_pes(self.catalog, self.name, START_SECONDS)
 
     def launch_and_await_running(self, say: Callable[[str], None]) -> None:
-        """Bring the application up, and wait until every PE runs; see `launch` and `await_running`."""
+        """Launch the application, and wait until every PE runs; see `begin_recording_and_await_running`."""
         self.launch(say)
-        self.await_running()
+        self.begin_recording_and_await_running()
 
     def record_deployment(self) -> None:
         """Record the deployment or the revert in Dagster. The priority of this thread is lowered for good."""
@@ -131,7 +131,7 @@ class Start:
             StreamsRuntimeError: a unit was removed meanwhile, or a rule of the recovery protocol is broken.
         """
         try:
-            self.await_running()
+            self.begin_recording_and_await_running()
         finally:
             if problem := self.await_recording():
                 say(problem)
