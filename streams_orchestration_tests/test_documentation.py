@@ -139,26 +139,28 @@ def test_the_tables_of_packages_have_a_row_for_each_package():
     assert sorted(packages - {*rows, "."}) == []
 
 
-STEP = re.compile(r"^\d+\. .*(?:\n   .*)*", re.MULTILINE)
-"""A step of a way through the code."""
+STEP = re.compile(r"^\| (\d+) \| ([^|]+) \| `(\w+)` \| `([\w/]+\.py)` \|$", re.MULTILINE)
+"""A step of a way through the code: number, act, function and module."""
 
 
 def test_the_steps_through_the_code_name_functions_of_their_modules():
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    steps = STEP.findall(page.partition("ways through the code\n")[2].partition("\n## ")[0])
-    assert len(steps) >= 20, "the steps have another form"
+    ways = page.partition("ways through the code\n")[2].partition("\n## ")[0]
+    steps = STEP.findall(ways)
+    assert len(steps) == len(re.findall(r"^\| \d", ways, re.MULTILINE)) >= 50, "the steps have another form"
     defined = {
         module.relative_to(PRODUCT).as_posix(): set(re.findall(r"\b(?:def|class) (\w+)", module.read_text("utf-8")))
         for module in PRODUCT.rglob("*.py")
     }
     everywhere = set[str]().union(*defined.values())
-    for step in steps:
-        text = " ".join(step.split())
-        assert [name for name in re.findall(r"`(\w+)`", text) if name not in everywhere] == []
-        for name, place in re.findall(r"`(\w+)` \(`([\w/]+\.py)`", text):
-            assert name in defined[place], f"{name} is not in {place}"
-        for names, place in re.findall(r"\(((?:`\w+`, )+)`([\w/]+\.py)`", text):
-            assert set(re.findall(r"\w+", names)) <= defined[place], place
+    for name, place in re.findall(r"`(\w+)`\s\(`([\w/]+\.py)`", ways):
+        assert name in defined[place], f"{name} is not in {place}"
+    last = 0
+    for number, act, function, place in steps:
+        assert int(number) in (1, last + 1), f"the number of: {act}"
+        last = int(number)
+        assert function in defined[place], f"{function} is not in {place}"
+        assert [name for name in re.findall(r"`(\w+)`", act) if name not in everywhere] == []
 
 
 def test_the_answer_in_the_reference_is_that_of_its_problem(tmp_path: Path):
