@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from streams_orchestration_tests.sources import PACKAGES, ROOT, modules_in, source_of
 from streams_orchestration_tests.texts import Text, comments
@@ -83,8 +83,6 @@ class Rule:
     faults: Faults
     """Gives the words of a text, or its beginning, that break the rule."""
     remedy: str
-    budgets: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Map packages to the number of faults that they may have. It may only fall; all others have none."""
 
 
 def opening(pattern: re.Pattern[str]) -> Faults:
@@ -127,9 +125,7 @@ RULES = {
     "no subject": Rule(COMMENTS, opening(WITHOUT_SUBJECT), "name the noun, and say why"),
     "no sentence": Rule(SHOWN, unfinished, "write a sentence"),
     "said twice": Rule(DOCSTRINGS, repeated, "say it once"),
-    "vague": Rule(
-        (*DOCSTRINGS, "description", *SHOWN, *COMMENTS), words(VAGUE), "name the noun or the act", {"runtime": 3}
-    ),
+    "vague": Rule((*DOCSTRINGS, "description", *SHOWN, *COMMENTS), words(VAGUE), "name the noun or the act"),
     "unidiomatic": Rule((*DOCSTRINGS, "message", "comment"), words(UNIDIOMATIC), "use the common words"),
     "riddle": Rule(("message",), words(RIDDLES), "name the thing, its place and the remedy"),
     "look": Rule(
@@ -174,14 +170,14 @@ def faults_in(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
 
 
 @functools.cache
-def all_faults() -> Mapping[str, Mapping[str, list[str]]]:
-    """Return the faults of the product, the benchmarks and the tests: rule -> package -> faults with their places."""
-    found: dict[str, dict[str, list[str]]] = {name: defaultdict(list) for name in RULES}
+def all_faults() -> Mapping[str, list[str]]:
+    """Return the faults of the product, the benchmarks and the tests: rule -> faults with their places."""
+    found: dict[str, list[str]] = {name: [] for name in RULES}
     for package in (*PACKAGES, TESTS):
         for path in modules_in(package):
             place = path.relative_to(ROOT.parent).as_posix()
             is_test = package == TESTS
             texts = texts_of_tests(place, path.read_text(encoding="utf-8")) if is_test else source_of(path).texts
             for name, fault in faults_in(texts):
-                found[name][package].append(fault)
+                found[name].append(fault)
     return found

@@ -200,7 +200,7 @@ def continue_if_stopped(
         connection: a connection in a write transaction.
         application: the name of the application.
         settings: the settings of its hosts if it continues.
-        reopened: let it continue even if it runs or is complete, since parts of it were reopened.
+        reopened: let it continue even if it runs or is complete, since a source or PE was reopened.
         until: the end of a temporary run in unix seconds; None without an end.
 
     Raises:
