@@ -94,8 +94,7 @@ class Jobs:
 
         Raises:
             NotDeployedError: the application is not deployed.
-            HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: the unit cannot be reset, or does not
-                work in time.
+            StreamsRuntimeError: the unit cannot be reset, or does not work in time.
         """
         config = {"unit": unit, "force": force, **({} if generation is None else {"generation": generation})}
         units = api.read_status(self._catalog, self._application).units

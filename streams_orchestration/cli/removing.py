@@ -33,9 +33,9 @@ def remove(application: str, *, results: bool, dry_run: bool, yes: bool) -> int:
 
     Raises:
         UsageError: the user cannot be asked, and neither `yes` nor `dry_run` is set.
-        NotRemovedError: the application runs, or a file cannot be removed.
         NotDeployedError: the application is not deployed, and has no files.
-        StreamsRuntimeError: the catalog or the start lock cannot be used.
+        StreamsRuntimeError: the application runs, a file cannot be removed, or the catalog or the start lock cannot be
+            used.
         OSError: the storage cannot be read.
     """
     home = api.Home.default()

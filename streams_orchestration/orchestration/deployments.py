@@ -44,9 +44,8 @@ def restore_previous(catalog: api.Catalog, application: str, request: api.Revert
     Raises:
         NotDeployedError: the catalog does not know the application.
         ApplicationError: the previous plan can no longer run here.
-        InvariantError: the return to the previous plan breaks a rule of the protocol.
-        StreamsRuntimeError, ValidationError, ValueError, OSError: there is no previous plan, or it is refused or fails
-            its trial.
+        StreamsRuntimeError, ValueError, OSError: there is no previous plan, or it is refused or fails its trial; or the
+            return to it breaks a rule of the protocol.
     """
     if api.end_trial_by_hand(catalog, application):
         return None

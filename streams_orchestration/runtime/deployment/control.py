@@ -38,8 +38,11 @@ def launch_hosts(catalog: Catalog, application: str, *, asked_at: float | None =
     For arguments see `start_missing_hosts`.
 
     Raises:
-        ShortLivedProcessError: hosts would end with this process, and no machine is registered; nothing was changed.
-        JavaError, StreamsRuntimeError: the causes of `take_up_resets` and `start_missing_hosts`.
+        NotDeployedError: the application is not deployed.
+        HostLaunchError, JavaError: a host could not be started on this machine.
+        StreamsRuntimeError: hosts would end with this process, and no machine is registered, so nothing was changed;
+            another version of the product wrote the program of a PE; a redeploy has removed a unit meanwhile; or a rule
+            of the protocol is broken.
     """
     require_lasting_hosts(catalog, application)
     take_up_resets(catalog, application)
@@ -81,12 +84,12 @@ def start_missing_hosts(catalog: Catalog, application: str, *, asked_at: float |
         is WAITING until a machine takes it.
 
     Raises:
-        ShortLivedProcessError: hosts would end with this process, and no machine is registered.
         NotDeployedError: the application is not deployed.
         HostLaunchError, JavaError: a host could not be started on this machine.
-        StreamsRuntimeError: a redeploy has removed a unit meanwhile, or a rule of the protocol is broken.
         OtherVersionError: another version of the product wrote the program of a PE.
         CommitUnknownError: it is unknown whether the hosts were claimed, and not all are known to have been started.
+        StreamsRuntimeError: hosts would end with this process, and no machine is registered; a redeploy has removed a
+            unit meanwhile; or a rule of the protocol is broken.
     """
     require_lasting_hosts(catalog, application)
     asked_at = None if asked_at is None else clock.shared(asked_at)
@@ -117,8 +120,7 @@ def fail_lost_units(connection: Connection, application: str) -> None:
         application: the name of the application.
 
     Raises:
-        StreamsRuntimeError: a unit no longer exists.
-        InvariantError: its epoch breaks a rule of the protocol.
+        StreamsRuntimeError: a unit no longer exists, or its epoch breaks a rule of the protocol.
     """
     u, now = tables.unit, clock.now()
     healths = read_health(connection, application, now, None)

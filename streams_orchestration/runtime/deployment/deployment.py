@@ -63,10 +63,9 @@ def write_first_plan(opened: OpenedApplication, *, fresh: bool = False, asks_spa
         NotDeployableError: `fresh` is set and the application runs; or the target of a sink has files of an earlier
             run, or cannot be read.
         ApplicationError: Spark refuses a query.
-        AnalysisError, JavaError, HostLaunchError: Spark could not analyse the queries.
+        StreamsRuntimeError: Spark could not analyse the queries, or the state directory cannot be used.
         OSError: `fresh` is set, and a published result cannot be removed; the application is partly removed.
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
-        StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     wanted = opened.wanted
     programs = wanted.plan.programs

@@ -92,9 +92,9 @@ def await_reset(
             has reset it for `HEALING_SECONDS` although its hosts work. If no machine takes a host, it is a
             WaitingForMachineError.
         NotDeployedError: the application is not deployed.
-        UnitRemovedError: a redeploy has removed the unit, so there is nothing left that could work again.
-        JavaError, OtherVersionError, StreamsRuntimeError: the unit cannot be reset.
         CatalogUnavailableError: the catalog cannot be used at the end.
+        StreamsRuntimeError: a redeploy has removed the unit, so nothing is left that could work again; or the unit
+            cannot be reset.
     """
     until = world.monotonic() + timeout
     known: Mapping[str, KnownFailure] = {}

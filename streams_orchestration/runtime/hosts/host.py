@@ -145,10 +145,8 @@ class Host:
         """Run until the PEs are complete or no longer wanted; return the state to report.
 
         Raises:
-            StorageSettingError: this machine's setting names another storage than the catalog does.
-            UnwantedHostError, UnusableFilesError, StreamsRuntimeError, ImplementationError, ValidationError, OSError:
-                the host cannot continue.
-            Exception: the engine's error that kept it from starting.
+            Exception: the host cannot continue, for example since this machine's setting names another storage than the
+                catalog does; or the engine could not start.
         """
         self.outage.through(self._check_storage)
         self.heartbeat.start()

@@ -109,7 +109,6 @@ def drain(held: HeldUnits, until: float, *, mend: bool = True) -> str:
 
     Raises:
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
-        InvariantError: the rollback breaks a rule of the protocol.
     """
     changes = held.catalog.changes
     began = world.monotonic()

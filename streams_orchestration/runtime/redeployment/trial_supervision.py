@@ -57,12 +57,10 @@ def settle_trial(catalog: Catalog, application: str, *, was_stopped: bool = Fals
         was_stopped: True to stop the application instead, because it was stopped before the redeploy.
 
     Raises:
-        OnTrialError: a trial is open, and the application is stopped.
         NotDeployedError: the application is not deployed.
-        HostLaunchError, JavaError: a host cannot be started.
-        OtherVersionError: another version of the product wrote the program of a PE.
-        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
         CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
+        StreamsRuntimeError: a trial is open, and the application is stopped; a host cannot be started; another version
+            of the product wrote the program of a PE; a unit was removed meanwhile; or a rule of the protocol is broken.
     """
     decided = await_trial(catalog, application)
     if decided is not None and decided.state == "REVERTED":
@@ -83,12 +81,10 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
         The decided trial; None if there was none.
 
     Raises:
-        OnTrialError: the application is stopped.
         NotDeployedError: the application is not deployed.
-        HostLaunchError, JavaError: a host cannot be started.
-        OtherVersionError: another version of the product wrote the program of a PE.
-        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
         CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
+        StreamsRuntimeError: the application is stopped; a host cannot be started; another version of the product wrote
+            the program of a PE; a unit was removed meanwhile; or a rule of the protocol is broken.
     """
     known: Mapping[str, KnownFailure] = {}
     outage = Outage()
@@ -126,11 +122,10 @@ def launch_or_revert(catalog: Catalog, application: str) -> None:
 
     Raises:
         HostLaunchError: a host cannot be started, and no trial is open.
-        JavaError: this machine has no Java that Spark can use. The trial is not reverted for that.
         NotDeployedError: the application is not deployed.
-        OtherVersionError, StreamsRuntimeError: the plan is of another version, or a unit that needs a reset was
-            removed. The trial is not reverted for them, either.
-        InvariantError: the return to the previous plan breaks a rule of the protocol.
+        StreamsRuntimeError: this machine has no Java that Spark can use; the plan is of another version of the product;
+            or a unit that needs a reset was removed. The trial is not reverted for these. Or the return to the previous
+            plan breaks a rule of the protocol.
     """
     with _reverted_without_hosts(catalog, application):
         launch_hosts(catalog, application)

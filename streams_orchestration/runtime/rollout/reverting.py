@@ -59,12 +59,10 @@ def end_trial_by_hand(catalog: Catalog, application: str) -> bool:
         False if the trial is over, so that only a redeploy to the previous plan restores it. Then nothing was changed.
 
     Raises:
-        ShortLivedProcessError: hosts would end with this process, and no machine is registered; nothing was changed.
-        NotRevertedError: no previous plan is kept; the message gives the reason.
         NotDeployedError: the catalog does not know the application.
-        InvariantError: the return to the previous plan breaks a rule of the protocol.
-        HostLaunchError, JavaError, OtherVersionError, StreamsRuntimeError: a host cannot be started; the previous plan
-            is restored all the same.
+        StreamsRuntimeError: hosts would end with this process, and no machine is registered, so nothing was changed; no
+            previous plan is kept; or its return breaks a rule of the protocol. Or a host cannot be started; then the
+            previous plan is restored all the same.
     """
     require_lasting_hosts(catalog, application)
     if not revert_open(catalog, application, BY_HAND):

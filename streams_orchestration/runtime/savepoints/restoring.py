@@ -63,7 +63,6 @@ def restore(
         ApplicationError: Spark refuses a query.
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         OSError: `fresh` is set, and a published result cannot be removed.
-        StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     accepted = accept(opened, place, drop_state, fresh=fresh)
     if fresh:

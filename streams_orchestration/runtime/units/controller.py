@@ -106,8 +106,8 @@ def advance_unit(
         Files that the catalog no longer names, to be removed when the transaction is committed; none without a reset.
 
     Raises:
-        StreamsRuntimeError: the unit no longer exists.
-        InvariantError: the epoch that would be completed or repeated breaks a rule of the recovery protocol.
+        StreamsRuntimeError: the unit no longer exists, or the epoch that would be completed or repeated breaks a rule
+            of the recovery protocol.
     """
     unit = unit_row(connection, application, name)
     if unit.state in ENDED:
