@@ -64,6 +64,11 @@ SENTENCE_POINTER = re.compile(
     r"|\berrors as of `|\bfor another reason of `|\b[Ee]rrors of `[^`]+`[^.]* raised\b"
 )
 """A sentence that names another function in place of an error and its condition."""
+CHAIN = re.compile(
+    r"\b(?:\w*[Ee]rrors?|[Cc]auses?|[Rr]easons?|[Rr]aises?|Failure)\b[^.]*?\b(?:see|of) `[^`]+`"
+    r"(?:, (?:and )?| and | or )(?:of )?`[^`]+`|\bsee `[^`]+`(?:, (?:and )?| and | or )`[^`]+`[^.]* errors?\b"
+)
+"""A sentence that sends the reader to several functions for errors."""
 SENTENCE = re.compile(r"[A-Z].*[.)\]]", re.DOTALL)
 HELPER = re.compile(
     r"((?:^ *@[^\n]*\n)*)^( *)(?:async )?def (?!test_)\w+\((?:[^\n]*|\n(?:\2    [^\n]*\n)+\2\)[^\n]*):\n"
@@ -105,9 +110,10 @@ def repeated(text: Text) -> list[str]:
 
 
 def pointers(text: Text) -> list[str]:
-    """Return the entries and sentences that name another function in place of an error and its condition."""
+    """Return the entries and sentences that name other functions in place of an error and its condition."""
     entries = (entry.strip() for entry in POINTER.findall(text.text))
-    return [*entries, *SENTENCE_POINTER.findall(" ".join(text.text.split()))]
+    joined = " ".join(text.text.split())
+    return [*entries, *SENTENCE_POINTER.findall(joined), *CHAIN.findall(joined)]
 
 
 def unfinished(text: Text) -> list[str]:

@@ -69,10 +69,22 @@ EXAMPLES = [
     ("riddle", "message", "the text behind a line; lag behind the watermark; T stands for any type", ["behind a"]),
     ("look", "docstring", "Two looks at a unit with news, which is looked at.", ["Two looks", "news", "is looked at"]),
     ("look", "message", "a value that looks like a key; look at the log, or look it up by a look-up", []),
-    ("pointer", "function", "It.\n\nRaises:\n    AError, BError: see `f` and `C.g`.\n    DError: as for `f`.", 2),
+    ("pointer", "function", "It.\n\nRaises:\n    AError, BError: see `f` and `C.g`.\n    DError: as for `f`.", 3),
     ("pointer", "function", "It.\n\nRaises:\n    AError: it is gone; `f` has the conditions.\n    B: old; see `f`.", 0),
     ("pointer", "message", "Raises AError as `f` does; raises like\n`g`. Raise what the base class, or `h` raises.", 3),
     ("pointer", "docstring", "It raises the errors of `f`. Errors of `f` are raised. A picture; errors as of `f`.", 3),
+    (
+        "pointer",
+        "function",
+        "Do it; see `f`, and `g` for errors. A: for a cause of `f`, `g` and `h`. Errors of `f` pass.",
+        2,
+    ),
+    (
+        "pointer",
+        "function",
+        "For ValueErrors see `check` and `C`. It is gone for a reason. It has `a`, `b` and `c`.",
+        1,
+    ),
     ("pointer", "docstring", "It raises AError if `a` is gone. Errors of `g` pass. Raises AError as often as it.", 0),
 ]
 """Rule, kind and text, and the faults of the text or their number."""

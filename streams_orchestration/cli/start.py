@@ -92,7 +92,17 @@ class Start:
         api.await_running_pes(self.catalog, self.name, START_SECONDS)
 
     def launch_and_await_running(self, say: Callable[[str], None]) -> None:
-        """Bring the application up, and wait until every PE runs; see `launch` and `await_running`."""
+        """Bring the application up, and wait until every PE runs.
+
+        Args:
+            say: prints a line about the savepoint from which the application begins.
+
+        Raises:
+            HostLaunchError: a host or a PE did not start in time.
+            NotDeployedError: the application was dropped meanwhile.
+            CatalogUnavailableError: the catalog cannot be used at the end.
+            StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed.
+        """
         self.launch(say)
         self.await_running()
 

@@ -30,7 +30,7 @@ def step_without_retry(context: dg.OpExecutionContext) -> Generator[str]:
     """Give the block the name of its application, rewrite its errors, and let it start hosts only where they last.
 
     Raises:
-        Failure: see `application_of`, and `readable_errors`, which rewrites errors.
+        Failure: the run names no application, or the remedy of the block's error is a job or its run config.
         ShortLivedProcessError: the block starts hosts, the run may have a container of its own, and no machine is
             registered.
     """

@@ -63,9 +63,9 @@ class StepError(StreamsRuntimeError):
 class SteppedApplication:
     """A deployed application for tests, whose PEs run one batch at a time on request.
 
-    Its creation checks the application, deploys it, or continues it if it is deployed, and starts no host; see
-    `deployable`, `open_application`, `write_first_plan` and `continue_from_state` for errors. It raises StepError if
-    there are Spark queries and no engine. As a context manager, it stops its queries at the end.
+    Its creation checks the application, deploys it, or continues it if it is deployed, and starts no host. It raises
+    ApplicationError if the application has errors, and StreamsRuntimeError if it cannot be deployed here, or if there
+    are Spark queries and no engine. As a context manager, it stops its queries at the end.
     """
 
     home: Home

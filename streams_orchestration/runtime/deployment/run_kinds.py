@@ -183,8 +183,8 @@ def find_sources_with_input(catalog: Catalog, application: str) -> Sequence[str]
 def _probe(home: Home, base: str, program: PeProgram, name: str, offset: Offset) -> bool:
     """Run a source from an offset on; return True if it has tuples, or is still reading after `PROBE_SECONDS`.
 
-    False if no operator of the program has this name, or if the source is endless. Errors of the source, and of
-    `operators_of` and `make_operator`, are raised.
+    False if no operator of the program has this name, or if the source is endless. Errors of the source are raised,
+    also those that keep its class from being imported or set up.
     """
     for each, kind, context, parameters in operators_of(home, program):
         if each != name or not issubclass(kind, SourceOperator) or kind.endless(parameters):
