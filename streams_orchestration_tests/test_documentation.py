@@ -233,11 +233,10 @@ def test_every_decision_is_a_record_in_the_list():
         assert sections == ["Context", "Decision", "Figures", "Consequences"], name
 
 
-def test_the_version_in_work_or_released_is_that_of_the_changelog():
+def test_the_changelog_begins_with_the_version_in_work_or_released():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    headings = re.findall(r"^## \[([^]]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert headings[0] == "Unreleased"
-    assert headings[1:2] in ([], [version])
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert re.fullmatch(rf"\[{re.escape(version)}\] - (?:Unreleased|\d{{4}}-\d\d-\d\d)", headings[0])
 
 
 def test_the_lengths_of_the_flights_job_are_those_that_are_counted():
