@@ -14,7 +14,7 @@ from streams_orchestration_tests.texts import Text, comments
 TESTS = "streams_orchestration_tests"
 DOCSTRINGS = ("docstring", "function", "property", "exception")
 SHOWN = ("help", "summary")
-COMMENTS = ("comment", "comment of tests")
+COMMENTS = ("comment", "comment of tests", "comment of the page")
 
 FRAGMENT = re.compile(
     r"(What|Of|That|In which|Where|Those|How|Whether|Why|Which|When|As|With|Without|Is|Are"
@@ -77,6 +77,9 @@ HELPER = re.compile(
 )
 """A function of the tests that is not a test: its decorators, and the first line of its docstring."""
 
+PAGE_COMMENT = re.compile(r"/\*\*(?P<block>.*?)\*/|^ *(?P<lines>// [^\n]*(?:\n *// [^\n]*)*)", re.DOTALL | re.MULTILINE)
+"""A comment in TypeScript."""
+
 Faults = Callable[[Text], Iterable[str]]
 
 
@@ -123,7 +126,11 @@ def unfinished(text: Text) -> list[str]:
 
 
 RULES = {
-    "fragment": Rule((*DOCSTRINGS, "description", "helper", *SHOWN), opening(FRAGMENT), "name the subject first"),
+    "fragment": Rule(
+        (*DOCSTRINGS, "description", "helper", *SHOWN, "comment of the page"),
+        opening(FRAGMENT),
+        "name the subject first",
+    ),
     "noun": Rule(("function", "helper", *SHOWN), opening(NOUN), "begin with a verb"),
     "verb": Rule(("property",), opening(VERB), "begin with a noun"),
     "kind of error": Rule(("exception",), opening(KIND_OF_ERROR), "say what is wrong"),
@@ -132,7 +139,9 @@ RULES = {
     "no sentence": Rule(SHOWN, unfinished, "write a sentence"),
     "said twice": Rule(DOCSTRINGS, repeated, "say it once"),
     "vague": Rule((*DOCSTRINGS, "description", *SHOWN, *COMMENTS), words(VAGUE), "name the noun or the act"),
-    "unidiomatic": Rule((*DOCSTRINGS, "message", "comment"), words(UNIDIOMATIC), "use the common words"),
+    "unidiomatic": Rule(
+        (*DOCSTRINGS, "message", "comment", "comment of the page"), words(UNIDIOMATIC), "use the common words"
+    ),
     "riddle": Rule(("message",), words(RIDDLES), "name the thing, its place and the remedy"),
     "look": Rule(
         (*DOCSTRINGS, "description", "helper", "message", *COMMENTS),
@@ -167,6 +176,13 @@ def texts_of_tests(place: str, source: str) -> Iterator[Text]:
     )
 
 
+def texts_of_page(place: str, source: str) -> Iterator[Text]:
+    """Yield the comments of a module of the console's page."""
+    for match in PAGE_COMMENT.finditer(source):
+        text = re.sub(r"^ *(?://|\*(?: @param \w+)?) ?", "", match["block"] or match["lines"], flags=re.MULTILINE)
+        yield Text("comment of the page", f"{place}:{source.count(chr(10), 0, match.start()) + 1}", text.strip())
+
+
 def faults_in(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
     """Yield each fault of some texts, with its place: the name of the rule, and what breaks it."""
     for text in texts:
@@ -186,4 +202,7 @@ def all_faults() -> Mapping[str, list[str]]:
             texts = texts_of_tests(place, path.read_text(encoding="utf-8")) if is_test else source_of(path).texts
             for name, fault in faults_in(texts):
                 found[name].append(fault)
+    for path in sorted((ROOT / "console" / "page" / "src").rglob("*.ts")):
+        for name, fault in faults_in(texts_of_page(path.name, path.read_text(encoding="utf-8"))):
+            found[name].append(fault)
     return found

@@ -12,7 +12,7 @@ import pytest
 from streams_orchestration.cli.entry import streams
 from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.operators.standard.aggregation.output_functions import OUTPUT_FUNCTIONS
-from streams_orchestration_tests.prose import DOCSTRINGS, RULES, all_faults, faults_in, texts_of_tests
+from streams_orchestration_tests.prose import DOCSTRINGS, RULES, all_faults, faults_in, texts_of_page, texts_of_tests
 from streams_orchestration_tests.sources import READS_SOURCES, modules, nodes_of, source_of
 from streams_orchestration_tests.texts import Text, texts_of
 
@@ -31,6 +31,7 @@ EXAMPLES = [
     ("fragment", "helper", "Of rows.", 1),
     ("fragment", "help", "Without a limit.", 1),
     ("fragment", "summary", "Is it empty?", 1),
+    ("fragment", "comment of the page", "What cannot be overlooked: failures.", 1),
     ("fragment", "message", "What the rows are", 0),
     ("noun", "function", "The rows.", 1),
     ("noun", "function", "Return the rows.", 0),
@@ -168,6 +169,12 @@ def test_lines_of_a_comment_are_joined_and_parts_of_a_description_too():
 )
 def test_docstrings_of_helpers_of_tests_are_read(source: str, openings: list[str]):
     assert [each.text for each in texts_of_tests("m.py", source)] == openings
+
+
+def test_comments_of_the_page_are_read():
+    source = "// One\n// comment.\n\n/** Another. */\nconst a = 1; // none\n  /**\n   * @param b is c.\n   */\n"
+    found = [(each.place, " ".join(each.text.split())) for each in texts_of_page("m.ts", source)]
+    assert found == [("m.ts:1", "One comment."), ("m.ts:4", "Another."), ("m.ts:6", "is c.")]
 
 
 @pytest.mark.parametrize(
