@@ -57,6 +57,8 @@ LOOK = re.compile(
     re.IGNORECASE,
 )
 """Words for a check of a state, and for its changes, that have a standard term."""
+IDIOM = re.compile(r"\blook(?:s|ed|ing)? at\b|\bturn(?:s|ed)? down\b|\bbehind the (?:trial|reset|redeploy|cut)\b", re.I)
+"""Idioms for "read", "check", "reject" and "after"."""
 POINTER = re.compile(r"^    [A-Z][\w., ]*: (?:see|as (?:for|in|of)) `[^`]+`(?:(?:,| and) `[^`]+`)*\.$", re.MULTILINE)
 """An entry of a section `Raises` that names another function in place of the condition."""
 SENTENCE_POINTER = re.compile(
@@ -148,6 +150,7 @@ RULES = {
         words(LOOK),
         "a process polls or checks; a thing changes",
     ),
+    "idiom": Rule((*DOCSTRINGS, "message", "comment"), words(IDIOM), "write read, check, reject or after"),
     "pointer": Rule(
         (*DOCSTRINGS, "message"),
         pointers,

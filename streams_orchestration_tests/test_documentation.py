@@ -17,7 +17,7 @@ from streams_orchestration.compiler.copies.copies import RULES
 from streams_orchestration.compiler.decoupling import solve
 from streams_orchestration.compiler.drawing.drawing import draw_svg
 from streams_orchestration.model.decoupling_document import read_problem
-from streams_orchestration_tests.prose import UNIDIOMATIC, VAGUE
+from streams_orchestration_tests.prose import IDIOM, UNIDIOMATIC, VAGUE
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -93,7 +93,7 @@ def test_the_index_names_every_page():
 def test_pages_name_the_noun_or_the_act(page: Path):
     prose = re.sub(r"^ *```.*?^ *```|`[^`]*`|\]\([^)]*\)", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     text = " ".join(prose.split())
-    matches = [match for pattern in (VAGUE, UNIDIOMATIC) for match in pattern.finditer(text)]
+    matches = [match for pattern in (VAGUE, UNIDIOMATIC, IDIOM) for match in pattern.finditer(text)]
     found = [text[max(0, match.start() - 30) : match.end() + 30] for match in matches]
     assert len(found) <= VAGUE_ON_PAGES.get(page.name, 0), f"write fewer, name the noun or the act instead: {found}"
 

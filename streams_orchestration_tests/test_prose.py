@@ -70,6 +70,7 @@ EXAMPLES = [
     ("riddle", "message", "the text behind a line; lag behind the watermark; T stands for any type", ["behind a"]),
     ("look", "docstring", "Two looks at a unit with news, which is looked at.", ["Two looks", "news", "is looked at"]),
     ("look", "message", "a value that looks like a key; look at the log, or look it up by a look-up", []),
+    ("idiom", "message", "Look at the log; it was turned down; behind the trial; look it up", 3),
     ("pointer", "function", "It.\n\nRaises:\n    AError, BError: see `f` and `C.g`.\n    DError: as for `f`.", 3),
     ("pointer", "function", "It.\n\nRaises:\n    AError: it is gone; `f` has the conditions.\n    B: old; see `f`.", 0),
     ("pointer", "message", "Raises AError as `f` does; raises like\n`g`. Raise what the base class, or `h` raises.", 3),

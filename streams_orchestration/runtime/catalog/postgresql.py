@@ -210,7 +210,7 @@ class PostgresqlDatabase(Database):
         if not code and not isinstance(error, ProgrammingError):
             return _unreachable(self.name, reason)
         message = (
-            f"{self.name}: the catalog cannot be used: {reason}. Look at the log of the server, and check the "
+            f"{self.name}: the catalog cannot be used: {reason}. Read the log of the server, and check the "
             "privileges of the role."
         )
         return CatalogError(message)
