@@ -75,7 +75,7 @@ def _ask_to_remove(application: str) -> bool:
 def _facts(
     home: api.Home, removal: api.Removal, status: api.ApplicationStatus | None, *, results: bool
 ) -> dict[str, Any]:
-    """Return the keys of the command's document; of an application that is not deployed, `status` is None."""
+    """Return the document of the command before anything is removed; `status` is None for one that is not deployed."""
     sinks = () if status is None else status.sinks
     exports = () if status is None else status.exports
     readers = [

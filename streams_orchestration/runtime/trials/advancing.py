@@ -1,4 +1,4 @@
-"""One step of an application: its units are updated, and its open trial is decided."""
+"""The update of an application's state from the catalog: of its units first, then of the trial of its last redeploy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from streams_orchestration.runtime.units.watch import advance_units
 def advance_application(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> None:
     """Update units of an application, and decide the trial of its last redeploy if that is possible now.
 
-    For arguments and errors see `advance_units`.
+    Args:
+        catalog: the catalog of the application.
+        application: the name of the application; if it is not wanted to run, nothing is done.
+        units: the names of the units; None for all.
+
+    Raises:
+        StreamsRuntimeError: a changed unit was removed meanwhile, or a rule of the recovery protocol is broken.
     """
     if advance_units(catalog, application, units):
         decide(catalog, application)
