@@ -68,5 +68,5 @@ def rows(*, quick: bool = False) -> list[Row]:
         Row(f"{what} / three imports", table, "s", imports, 2.0),
         Row("the same as JSON", document, "s", imports, 2.0),
         Row("with standard operators, whose parameters and expressions are checked", plain, "s", imports, 2.0),
-        Row("with an expression that Polars has to look at", unplain, "s", imports),
+        Row("with an expression that Polars has to analyse", unplain, "s", imports),
     ]

@@ -1,6 +1,6 @@
 """From the creation of a tuple in the source to the step of the watermark that it causes, three PEs downstream.
 
-Source, Filter and the operator that looks at watermarks are in PEs of their own. The event time of a tuple is the time
+Source, Filter and the operator that handles watermarks are in PEs of their own. The event time of a tuple is the time
 at which it is due, without lag, so a watermark is the time at which its tuple was made, and the operator notes when it
 sees it. The first seconds do not count.
 

@@ -32,7 +32,7 @@ TIMEOUT_SECONDS = 600.0
 
 
 class ThisProcess:
-    """A launcher that starts nothing: the host is a thread here, so that its queries can be looked at."""
+    """A launcher that starts nothing: the host is a thread here, so that its queries can be inspected."""
 
     incarnation = ""
 

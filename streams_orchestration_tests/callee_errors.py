@@ -31,6 +31,8 @@ EXPECTED = frozenset(
 GENERAL = re.compile(r"see `|[Ee]rrors (?:of|in) |the errors of")
 """Words that send the reader of a docstring elsewhere for errors. Without them, each error must be named."""
 
+CATCHING = {"isinstance", "suppress"}
+"""Functions by which code tells errors apart."""
 PRIVATE = re.compile(r"_(?!_\w+__$)")
 """The opening of the name of a private function or class; a special method is not private."""
 Key = tuple[str, str, str]
@@ -75,9 +77,14 @@ def errors_in(text: str) -> frozenset[str]:
     return frozenset((*listed_in(text), *re.findall(r"\w+Error", clauses)))
 
 
+def entries_in(text: str) -> list[list[str]]:
+    """Return the errors of each entry of the section `Raises` of a docstring."""
+    return [line.split(", ") for line in SECTION.findall(text.partition("Raises:\n")[2])]
+
+
 def listed_in(text: str) -> list[str]:
     """Return the errors of the section `Raises` of a docstring."""
-    return [name for line in SECTION.findall(text.partition("Raises:\n")[2]) for name in line.split(", ")]
+    return [name for entry in entries_in(text) for name in entry]
 
 
 class Product:
@@ -87,10 +94,13 @@ class Product:
         self.functions: dict[Key, Function] = {}
         self.bases: dict[tuple[str, str], list[Key]] = {}
         """Maps module and name of a class to its bases."""
+        self.told_apart: set[str] = set()
+        """The errors that code catches or tests for by name."""
         for module, source in sources.items():
             self._read(module, nodes_of(source))
         self.errors = {name: [kind.__base__.__name__] for name, kind in vars(builtins).items() if "Error" in name}
         """Maps each class of errors to the names of its bases."""
+        self.errors["ValidationError"] = ["ValueError"]  # pydantic has this one
         for (_, name), bases in self.bases.items():
             if name[0].isupper():
                 self.errors[name] = [base.rpartition(".")[2] for _, _, base in bases]
@@ -107,6 +117,10 @@ class Product:
         for node in nodes:
             if isinstance(node, ast.ImportFrom) and node.module is not None:
                 names.update({each.asname or each.name: (node.module, "", each.name) for each in node.names})
+            elif isinstance(node, ast.ExceptHandler) and node.type is not None:
+                self.told_apart.update(re.findall(r"\w+", ast.unparse(node.type)))
+            elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in CATCHING:
+                self.told_apart.update(re.findall(r"\w+", ast.unparse(node)))
         for owner in nodes:
             if not isinstance(owner, ast.Module | ast.ClassDef):
                 continue
@@ -172,6 +186,20 @@ class Product:
             above = {error for other in self.overridden(key) for error in errors_in(other.text)}
             for error in sorted(listed_in(each.text)):
                 if not self.kinds(error).isdisjoint(above):
+                    yield f"{key[0]}:{each.line} {key[2]}", error
+
+    def covered(self) -> Iterator[tuple[str, str]]:
+        """Yield place and error for each listed error whose list, with a base of the error, says the same without it.
+
+        The base is in the same entry. Or it is StreamsRuntimeError in any entry, and no code tells the error apart.
+        """
+        for key, each in self.functions.items():
+            entries = entries_in(each.text)
+            listed = {error for entry in entries for error in entry}
+            for error in (error for entry in entries for error in entry):
+                bases = self.kinds(error) - {error}
+                together = any(error in entry and not bases.isdisjoint(entry) for entry in entries)
+                if together or (error not in self.told_apart and "StreamsRuntimeError" in bases & listed):
                     yield f"{key[0]}:{each.line} {key[2]}", error
 
 

@@ -39,10 +39,10 @@ COMPILER_LAYERS = (
 RUNTIME_LAYERS = (
     *("errors", "logs", "clocks", "processes", "settings"),
     *("storage", "catalog", "programs", "transport", "tasks", "sinks", "units", "trials", "lineage", "queries"),
-    *("engine", "hosts", "machines", "deployment", "stepping", "redeployment", "savepoints"),
-    *("rollout", "observing", "api"),
+    *("engine", "hosts", "machines", "deployment", "redeployment", "savepoints"),
+    *("rollout", "observing", "api", "stepping"),
 )
-"""The same within the runtime: what all its packages share, the packages, and what others use of it."""
+"""The same within the runtime: what all its packages share, the packages, what others use of it, and what tests use."""
 SPL_LAYERS = {
     "spl": ("language", "types", "functions", "typing", "models", "programs", "toolkits", "application", "adl"),
     "spl.language": (

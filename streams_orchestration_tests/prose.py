@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from streams_orchestration_tests.sources import PACKAGES, ROOT, modules_in, source_of
 from streams_orchestration_tests.texts import Text, comments
@@ -14,7 +14,7 @@ from streams_orchestration_tests.texts import Text, comments
 TESTS = "streams_orchestration_tests"
 DOCSTRINGS = ("docstring", "function", "property", "exception")
 SHOWN = ("help", "summary")
-COMMENTS = ("comment", "comment of tests")
+COMMENTS = ("comment", "comment of tests", "comment of the page")
 
 FRAGMENT = re.compile(
     r"(What|Of|That|In which|Where|Those|How|Whether|Why|Which|When|As|With|Without|Is|Are"
@@ -57,6 +57,8 @@ LOOK = re.compile(
     re.IGNORECASE,
 )
 """Words for a check of a state, and for its changes, that have a standard term."""
+IDIOM = re.compile(r"\blook(?:s|ed|ing)? at\b|\bturn(?:s|ed)? down\b|\bbehind the (?:trial|reset|redeploy|cut)\b", re.I)
+"""Idioms for "read", "check", "reject" and "after"."""
 POINTER = re.compile(r"^    [A-Z][\w., ]*: (?:see|as (?:for|in|of)) `[^`]+`(?:(?:,| and) `[^`]+`)*\.$", re.MULTILINE)
 """An entry of a section `Raises` that names another function in place of the condition."""
 SENTENCE_POINTER = re.compile(
@@ -64,6 +66,11 @@ SENTENCE_POINTER = re.compile(
     r"|\berrors as of `|\bfor another reason of `|\b[Ee]rrors of `[^`]+`[^.]* raised\b"
 )
 """A sentence that names another function in place of an error and its condition."""
+CHAIN = re.compile(
+    r"\b(?:\w*[Ee]rrors?|[Cc]auses?|[Rr]easons?|[Rr]aises?|Failure)\b[^.]*?\b(?:see|of) `[^`]+`"
+    r"(?:, (?:and )?| and | or )(?:of )?`[^`]+`|\bsee `[^`]+`(?:, (?:and )?| and | or )`[^`]+`[^.]* errors?\b"
+)
+"""A sentence that sends the reader to several functions for errors."""
 SENTENCE = re.compile(r"[A-Z].*[.)\]]", re.DOTALL)
 HELPER = re.compile(
     r"((?:^ *@[^\n]*\n)*)^( *)(?:async )?def (?!test_)\w+\((?:[^\n]*|\n(?:\2    [^\n]*\n)+\2\)[^\n]*):\n"
@@ -71,6 +78,9 @@ HELPER = re.compile(
     re.MULTILINE,
 )
 """A function of the tests that is not a test: its decorators, and the first line of its docstring."""
+
+PAGE_COMMENT = re.compile(r"/\*\*(?P<block>.*?)\*/|^ *(?P<lines>// [^\n]*(?:\n *// [^\n]*)*)", re.DOTALL | re.MULTILINE)
+"""A comment in TypeScript."""
 
 Faults = Callable[[Text], Iterable[str]]
 
@@ -83,8 +93,6 @@ class Rule:
     faults: Faults
     """Gives the words of a text, or its beginning, that break the rule."""
     remedy: str
-    budgets: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Map packages to the number of faults that they may have. It may only fall; all others have none."""
 
 
 def opening(pattern: re.Pattern[str]) -> Faults:
@@ -107,9 +115,10 @@ def repeated(text: Text) -> list[str]:
 
 
 def pointers(text: Text) -> list[str]:
-    """Return the entries and sentences that name another function in place of an error and its condition."""
+    """Return the entries and sentences that name other functions in place of an error and its condition."""
     entries = (entry.strip() for entry in POINTER.findall(text.text))
-    return [*entries, *SENTENCE_POINTER.findall(" ".join(text.text.split()))]
+    joined = " ".join(text.text.split())
+    return [*entries, *SENTENCE_POINTER.findall(joined), *CHAIN.findall(joined)]
 
 
 def unfinished(text: Text) -> list[str]:
@@ -119,7 +128,11 @@ def unfinished(text: Text) -> list[str]:
 
 
 RULES = {
-    "fragment": Rule((*DOCSTRINGS, "description", "helper", *SHOWN), opening(FRAGMENT), "name the subject first"),
+    "fragment": Rule(
+        (*DOCSTRINGS, "description", "helper", *SHOWN, "comment of the page"),
+        opening(FRAGMENT),
+        "name the subject first",
+    ),
     "noun": Rule(("function", "helper", *SHOWN), opening(NOUN), "begin with a verb"),
     "verb": Rule(("property",), opening(VERB), "begin with a noun"),
     "kind of error": Rule(("exception",), opening(KIND_OF_ERROR), "say what is wrong"),
@@ -127,16 +140,17 @@ RULES = {
     "no subject": Rule(COMMENTS, opening(WITHOUT_SUBJECT), "name the noun, and say why"),
     "no sentence": Rule(SHOWN, unfinished, "write a sentence"),
     "said twice": Rule(DOCSTRINGS, repeated, "say it once"),
-    "vague": Rule(
-        (*DOCSTRINGS, "description", *SHOWN, *COMMENTS), words(VAGUE), "name the noun or the act", {"runtime": 3}
+    "vague": Rule((*DOCSTRINGS, "description", *SHOWN, *COMMENTS), words(VAGUE), "name the noun or the act"),
+    "unidiomatic": Rule(
+        (*DOCSTRINGS, "message", "comment", "comment of the page"), words(UNIDIOMATIC), "use the common words"
     ),
-    "unidiomatic": Rule((*DOCSTRINGS, "message", "comment"), words(UNIDIOMATIC), "use the common words"),
     "riddle": Rule(("message",), words(RIDDLES), "name the thing, its place and the remedy"),
     "look": Rule(
         (*DOCSTRINGS, "description", "helper", "message", *COMMENTS),
         words(LOOK),
         "a process polls or checks; a thing changes",
     ),
+    "idiom": Rule((*DOCSTRINGS, "message", "comment"), words(IDIOM), "write read, check, reject or after"),
     "pointer": Rule(
         (*DOCSTRINGS, "message"),
         pointers,
@@ -165,6 +179,13 @@ def texts_of_tests(place: str, source: str) -> Iterator[Text]:
     )
 
 
+def texts_of_page(place: str, source: str) -> Iterator[Text]:
+    """Yield the comments of a module of the console's page."""
+    for match in PAGE_COMMENT.finditer(source):
+        text = re.sub(r"^ *(?://|\*(?: @param \w+)?) ?", "", match["block"] or match["lines"], flags=re.MULTILINE)
+        yield Text("comment of the page", f"{place}:{source.count(chr(10), 0, match.start()) + 1}", text.strip())
+
+
 def faults_in(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
     """Yield each fault of some texts, with its place: the name of the rule, and what breaks it."""
     for text in texts:
@@ -174,14 +195,17 @@ def faults_in(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
 
 
 @functools.cache
-def all_faults() -> Mapping[str, Mapping[str, list[str]]]:
-    """Return the faults of the product, the benchmarks and the tests: rule -> package -> faults with their places."""
-    found: dict[str, dict[str, list[str]]] = {name: defaultdict(list) for name in RULES}
+def all_faults() -> Mapping[str, list[str]]:
+    """Return the faults of the product, the benchmarks and the tests: rule -> faults with their places."""
+    found: dict[str, list[str]] = {name: [] for name in RULES}
     for package in (*PACKAGES, TESTS):
         for path in modules_in(package):
             place = path.relative_to(ROOT.parent).as_posix()
             is_test = package == TESTS
             texts = texts_of_tests(place, path.read_text(encoding="utf-8")) if is_test else source_of(path).texts
             for name, fault in faults_in(texts):
-                found[name][package].append(fault)
+                found[name].append(fault)
+    for path in sorted((ROOT / "console" / "page" / "src").rglob("*.ts")):
+        for name, fault in faults_in(texts_of_page(path.name, path.read_text(encoding="utf-8"))):
+            found[name].append(fault)
     return found

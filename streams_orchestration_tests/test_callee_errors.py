@@ -96,6 +96,29 @@ def test_overriding_methods_do_not_repeat_the_list_of_the_overridden_one():
     assert list(product().repeated()) == [], "list only the errors that the method adds"
 
 
+def test_lists_name_only_errors_that_a_caller_tells_apart():
+    assert list(product().covered()) == [], "name the base alone, with all conditions"
+
+
+@pytest.mark.parametrize(
+    ("entries", "covered"),
+    [
+        ("LookupError, KeyError: a.", ["KeyError"]),
+        ("ValueError, ValidationError: a.", ["ValidationError"]),
+        ("LookupError: a.\n      KeyError: b.", []),
+        ("StreamsRuntimeError: a.\n      AError: b.\n      BError: c.", ["AError"]),
+        ("AError: b.\n      BError: c.", []),
+    ],
+)
+def test_errors_that_a_listed_base_covers_are_found(entries: str, covered: list[str]):
+    source = (
+        "class AError(StreamsRuntimeError): ''\nclass BError(StreamsRuntimeError): ''\n"
+        f"def f():\n  '''F.\n\n  Raises:\n      {entries}\n  '''\n"
+        "def g():\n  try:\n    f()\n  except BError:\n    pass\n"
+    )
+    assert [error for _, error in Product({"m": source}).covered()] == covered
+
+
 @pytest.mark.parametrize(
     ("above", "below", "repeated"),
     [

@@ -146,7 +146,7 @@ class Application(Declarations):
                 `event_time("at")` returns, to take the exporter's watermarks.
 
         Raises:
-            BuildError, TypeError, ValueError: the schema is wrong, or `event_time` has more than two parts.
+            ValueError, TypeError: the schema is wrong, or `event_time` has more than two parts.
         """
         return self.stream(import_use(parameters), schema=schema, name=name)
 
@@ -342,7 +342,7 @@ class Application(Declarations):
         """Run all stages of the compiler on `model()`.
 
         Raises:
-            ApplicationError, BuildError, ValueError: the application has errors; see `model`.
+            ApplicationError, ValueError: the application has errors; see `model`.
         """
         return compile_application(self.model(), options)
 

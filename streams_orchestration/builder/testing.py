@@ -73,8 +73,8 @@ def run_in_process(
         ApplicationError: the application has errors.
         ValueError: a name in `inputs` is not a stream of a source, the schema of that stream is not a tuple type, its
             tuples do not fit it, or they have watermarks that its event time does not allow.
-        StepError: an operator raised an error.
-        StreamsRuntimeError: the application needs Spark, and this process already has a session of its own.
+        StreamsRuntimeError: an operator raised an error; or the application needs Spark, and this process already has a
+            session of its own.
     """
     with tempfile.TemporaryDirectory(prefix="streams-test-") as place:
         directory = Path(place)

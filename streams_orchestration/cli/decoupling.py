@@ -57,7 +57,8 @@ def decouple(
     The decision about an application is written as JSON if there is an output, and the table is shown, too.
 
     Raises:
-        ApplicationError: the application or problem has errors, or there is no decision; see `solve` and `decide`.
+        ApplicationError: the application or problem has errors, its constraints contradict each other, or no decision
+            was found in time.
         UsageError: options that need a spec are given for a bare problem, a spec is given without a profile, or the
             output cannot be written.
     """

@@ -58,7 +58,7 @@ class Display:
 
     def follow_printed(self, logs: Iterable[Path]) -> None:
         """Show the lines that operators print from now on."""
-        self._printed.begin(logs)
+        self._printed.skip_present(logs)
         self._follows_printed = True
 
     def show(self, status: api.ApplicationStatus, now: float) -> None:

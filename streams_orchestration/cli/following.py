@@ -7,10 +7,13 @@ from contextlib import suppress
 
 from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
+from streams_orchestration.cli.recording import record_cancel
 from streams_orchestration.cli.start import jobs_of
 from streams_orchestration.runtime import api
 
 POLL_SECONDS = 0.5
+CANCEL_SECONDS = 60.0
+"""Seconds until a host that does not end is killed."""
 SAID_SECONDS = 3.0
 """Least delay of a reset, in seconds, that is announced."""
 FINISH_SECONDS = 10.0
@@ -43,12 +46,9 @@ class Foreground:
         """The mark of the catalog's changes at the last call of `ended`."""
 
     def cancel(self) -> None:
-        """Stop the application by its cancel job, in this process, and wait until it has stopped.
-
-        The job both stops and records. If it came after the stop, only to record it, it would also stop what another
-        process has started meanwhile.
-        """
-        jobs_of(self._catalog, self._name).cancel()
+        """Stop the application, wait until it has stopped, and record that in Dagster; see `record_cancel`."""
+        api.cancel_application(self._catalog, self._name, CANCEL_SECONDS)
+        record_cancel(self._catalog, self._name)
 
     def begin_reset(self, failure: api.UnitFailure) -> BackgroundCall[object]:
         """Begin the reset of a failed unit, unless another process has done so.
@@ -64,7 +64,7 @@ class Foreground:
         The reset job runs in this process, and waits until the PEs of the unit work. For the errors of the call see
         `Jobs.record_reset`.
         """
-        return BackgroundCall(lambda: jobs_of(self._catalog, self._name).record_reset(failure))
+        return BackgroundCall(lambda: jobs_of(self._catalog, self._name).record_reset(failure.unit, failure.generation))
 
     def advance_and_read(self) -> api.ApplicationStatus:
         """Record the changes of the application's units, and return its status.
@@ -116,23 +116,27 @@ class Follower:
             CatalogUnavailableError: the catalog stays unavailable for too long, or until the user wants to stop.
         """
         while True:
-            status, decisions = api.supervise(
-                self._advance_and_show, self._known, self._begin_reset, patience=api.SENSOR_GRACE_SECONDS, now=api.now
-            )
+            status = self._advance_and_show()
+            decisions = api.decide_resets(status, api.now(), self._known, patience=api.SENSOR_GRACE_SECONDS)
+            for failure in decisions.resets:
+                self._begin_reset(failure)
             self._known = decisions.known
+            self._report_ended_calls(status)
+            self._begin_next_recording(status)
             if status.state == "COMPLETED" or status.taken_at is not None:
                 self._record_all(status)
             if status.state in api.ENDED:
                 return status
-            self._report(decisions)
+            for failure in decisions.exhausted:
+                raise ResetsExhaustedError(failure)
+            self._report_new_failures(decisions)
             if self._pause(POLL_SECONDS):
                 return status
 
     def _advance_and_show(self) -> api.ApplicationStatus:
-        """Advance and show the application, collect the results of resets and records, and return the status."""
+        """Advance and show the application, and return its status."""
         status = self._advance()
         self._display.show(status, api.now())
-        self._collect(status)
         return status
 
     def _advance(self) -> api.ApplicationStatus:
@@ -161,10 +165,7 @@ class Follower:
         """Wait this many seconds, at most until the application ends; return True as soon as the user wants to stop."""
         return self._interrupts.pause(seconds, self._application.ended)
 
-    def _report(self, decisions: api.ResetDecisions) -> None:
-        """Report new failures."""
-        for failure in decisions.exhausted:
-            raise ResetsExhaustedError(failure)
+    def _report_new_failures(self, decisions: api.ResetDecisions) -> None:
         now = api.now()
         for failure in decisions.met:
             known = self._reasons.get(failure.unit) == failure.cause.reason
@@ -181,8 +182,8 @@ class Follower:
         self._beginning.append((failure.unit, self._application.begin_reset(failure)))
         self._begun[failure.unit] = failure
 
-    def _collect(self, status: api.ApplicationStatus) -> None:
-        """Report resets that could not begin, and begin to record the next finished reset."""
+    def _report_ended_calls(self, status: api.ApplicationStatus) -> None:
+        """Report resets that could not begin, and a reset that could not be recorded."""
         ended = [each for each in self._beginning if each[1].wait(0.0)]
         self._beginning = [each for each in self._beginning if each not in ended]
         for unit, task in ended:
@@ -194,6 +195,9 @@ class Follower:
                 self._report_error(
                     task, f"Dagster does not show the reset of {unit}"
                 )  # else the unit's failure is reported
+
+    def _begin_next_recording(self, status: api.ApplicationStatus) -> None:
+        """Begin to record the next finished reset, unless another one is being recorded."""
         done = self._done(status)
         if done and self._recording is None:
             self._recording = done[0], self._application.begin_recording(self._begun.pop(done[0]))
@@ -212,7 +216,8 @@ class Follower:
         until = time.monotonic() + FINISH_SECONDS
         while self._recording is not None and time.monotonic() < until:
             self._recording[1].wait(until - time.monotonic())
-            self._collect(status)
+            self._report_ended_calls(status)
+            self._begin_next_recording(status)
         late = [] if self._recording is None else [self._recording[0]]
         late += self._done(status)
         if late:

@@ -73,8 +73,8 @@ def drain(name: str, within: float) -> int:
     """Move the hosts of a machine to other machines, and start no more hosts on it; return the exit status.
 
     Raises:
-        MachineError: there is no such machine, or a host cannot be moved. A registered machine is DRAINING then, too.
-        StreamsRuntimeError: another error of `drain_machine`.
+        StreamsRuntimeError: there is no such machine; or a host cannot be moved, and then a registered machine is
+            DRAINING all the same.
     """
     note(f"Draining {name} ...")
     moved = api.drain_machine(api.Catalog(api.Home.default()), name, within=within)

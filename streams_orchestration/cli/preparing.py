@@ -139,7 +139,7 @@ def take_start_lock(home: api.Home, application: str, command: str) -> api.Start
 
 @contextmanager
 def lock_and_stop_orphans(catalog: api.Catalog, application: str, command: str) -> Generator[api.StartLock]:
-    """Lock the start of an application, and stop processes that lost hosts have left.
+    """Lock the start of an application, and stop and report processes that lost hosts have left.
 
     Raises:
         BeingStartedError: another process holds the lock for too long.
@@ -147,11 +147,6 @@ def lock_and_stop_orphans(catalog: api.Catalog, application: str, command: str) 
     """
     with take_start_lock(catalog.home.prepare(), application, command) as lock:
         detail(f"State directory {catalog.home.root}, catalog {catalog.name}")
-        stop_and_note_orphans(catalog, application)
+        for orphan in api.stop_orphans(catalog, application):
+            note(str(orphan))
         yield lock
-
-
-def stop_and_note_orphans(catalog: api.Catalog, application: str) -> None:
-    """Stop the processes of hosts that are no longer wanted, and report them."""
-    for orphan in api.stop_orphans(catalog, application):
-        note(str(orphan))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import click
@@ -69,8 +70,9 @@ def redeploy_or_revert(
         if (newest := api.read_deployed_options(catalog, wanted.name)) != kept:  # another redeploy was awaited
             wanted = check_and_report(compile_to_run(read, given, newest))
         start = Start(catalog, lock, wanted, request, read.path)
-        if fresh or api.read_status_if_deployed(catalog, wanted.name) is None:
-            return start_in_background(start)
+        before = api.read_status_if_deployed(catalog, wanted.name)
+        if fresh or before is None:
+            return start_in_background(start, before)
         return _redeploy(start)
 
 
@@ -128,13 +130,17 @@ def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_r
         previous = api.recompile_previous_plan(catalog, name)
         report_diagnostics(previous.compilation.diagnostics)
         return _show_preview(catalog, previous, request.drop_state, f"streams run SPEC --name {name}")
-    if api.end_trial_by_hand(catalog, name):
-        return _show_ended_trial(catalog, name)
-    api.require_java()
-    with lock_and_stop_orphans(catalog, name, "streams redeploy") as lock:
-        previous = api.recompile_previous_plan(catalog, name)  # from before a redeploy that was awaited here
+
+    def take_lock() -> AbstractContextManager[api.StartLock]:
+        api.require_java()
+        return lock_and_stop_orphans(catalog, name, "streams redeploy")
+
+    def redeploy(lock: api.StartLock, previous: Deployable) -> int:
         report_diagnostics(previous.compilation.diagnostics)
-        return _redeploy(Start(catalog, lock, previous, request, spec=None))
+        return _redeploy(Start(catalog, lock, previous, request, spec))
+
+    status = api.revert_redeploy(catalog, name, take_lock, redeploy)
+    return _show_ended_trial(catalog, name) if status is None else status
 
 
 def _show_ended_trial(catalog: api.Catalog, name: str) -> int:

@@ -33,9 +33,9 @@ def remove(application: str, *, results: bool, dry_run: bool, yes: bool) -> int:
 
     Raises:
         UsageError: the user cannot be asked, and neither `yes` nor `dry_run` is set.
-        NotRemovedError: the application runs, or a file cannot be removed.
         NotDeployedError: the application is not deployed, and has no files.
-        StreamsRuntimeError: the catalog or the start lock cannot be used.
+        StreamsRuntimeError: the application runs, a file cannot be removed, or the catalog or the start lock cannot be
+            used.
         OSError: the storage cannot be read.
     """
     home = api.Home.default()
@@ -75,7 +75,7 @@ def _ask_to_remove(application: str) -> bool:
 def _facts(
     home: api.Home, removal: api.Removal, status: api.ApplicationStatus | None, *, results: bool
 ) -> dict[str, Any]:
-    """Return the keys of the command's document; of an application that is not deployed, `status` is None."""
+    """Return the document of the command before anything is removed; `status` is None for one that is not deployed."""
     sinks = () if status is None else status.sinks
     exports = () if status is None else status.exports
     readers = [

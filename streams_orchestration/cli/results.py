@@ -60,7 +60,7 @@ def read_result(sink: api.SinkStatus, max_rows: int) -> Result:
     except (pl.exceptions.PolarsError, OSError, DataError) as error:
         message = (
             f"{sink.operator}: the result in {sink.path} cannot be read: {error}. "
-            "Look at the files there, or run the application with --fresh to write them again."
+            "Read the files there, or run the application with --fresh to write them again."
         )
         raise UnreadableResultError(message) from error
     return Result(sink, rows, total)

@@ -20,7 +20,7 @@ from streams_orchestration.cli.preparing import (
     usage_errors,
 )
 from streams_orchestration.cli.terminal import results
-from streams_orchestration.compiler.checking.deployable import Identified, deployable
+from streams_orchestration.compiler.checking.deployable import Deployable, Identified
 from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.compiler.reading import read_application
 from streams_orchestration.runtime import api
@@ -53,15 +53,14 @@ def run(
     read = read_application(spec)
     again = run_words(spec, given.options)
     compiled = upgrade_and_compile(catalog, read, given, request)
-    if not catalog.home.root.exists() and catalog.version() is None:
-        deployable(compiled)  # an application that cannot run leaves no state directory, which the start lock creates
-        api.require_java()
+    first = not catalog.home.root.exists() and catalog.version() is None
+    # an application that cannot run leaves no state directory, which the start lock creates
+    checked = _check_here(compiled) if first else None
     with lock_and_stop_orphans(catalog, compiled.name, "streams run") as lock:
         continues = isinstance(request, api.ContinueFromState)
-        before = _deployed_before(catalog, compiled) if continues else None
+        before = api.read_status_to_continue(catalog, compiled) if continues else None
         if before is None or before.state != "COMPLETED" or _find_and_note_input(catalog, compiled.name):
-            wanted = check_and_report(compiled)
-            api.require_java()
+            wanted = _check_here(compiled) if checked is None else checked
             if before is not None:
                 note(_continuation(wanted.name, before))
             # loads the code that deploys, which a complete application does not need
@@ -74,12 +73,11 @@ def run(
     return _show_completed(catalog, before, max_rows)
 
 
-def _deployed_before(catalog: api.Catalog, compiled: Identified) -> api.ApplicationStatus | None:
-    """Return the status of an earlier deployment of the application; None if it was never deployed here."""
-    before = api.read_status_if_deployed(catalog, compiled.name)
-    if before is not None:
-        api.require_continuable(catalog, compiled)
-    return before
+def _check_here(compiled: Identified) -> Deployable:
+    """Check that an application can run on this machine, and print its warnings."""
+    wanted = check_and_report(compiled)
+    api.require_java()
+    return wanted
 
 
 def _show_end(catalog: api.Catalog, after: api.ApplicationStatus, again: str, max_rows: int, interrupted: int) -> int:

@@ -24,7 +24,7 @@ def create(application: str, name: str | None, within: float) -> int:
         NotDeployedError: the application is not deployed.
         SavepointError: the name is taken, or the application reaches no cut in time.
         BeingStartedError: another process holds the start lock for too long.
-        StreamsRuntimeError, OperatorError: for further reasons see `create_savepoint`.
+        StreamsRuntimeError: a state cannot be read, or hosts that the cut needs cannot be started.
     """
     home = api.Home.default()
     current().application = application

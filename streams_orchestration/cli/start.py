@@ -47,8 +47,8 @@ class Start:
     """The application."""
     request: api.Request
     """The request: how the application begins."""
-    spec: Path | None
-    """The path of the application's spec; None if the previous plan is restored, which that spec need not describe."""
+    spec: Path | str
+    """The spec that the command names. A revert, which reads no spec, may name the application instead."""
     launched: bool = False
     """True once the application is in the catalog, and its hosts are launched."""
     _recording: BackgroundCall[None] | None = field(default=None, init=False)
@@ -76,8 +76,8 @@ class Start:
         self.lock.release()
         return brought
 
-    def await_running(self) -> None:
-        """Wait until every PE runs. The recording begins when the engines are up, or cannot come up.
+    def begin_recording_and_await_running(self) -> None:
+        """Wait until every PE runs, and begin to record the deployment when the engines are up, or cannot come up.
 
         Raises:
             HostLaunchError: a host or a PE did not start within `START_SECONDS`.
@@ -92,18 +92,28 @@ class Start:
         api.await_running_pes(self.catalog, self.name, START_SECONDS)
 
     def launch_and_await_running(self, say: Callable[[str], None]) -> None:
-        """Bring the application up, and wait until every PE runs; see `launch` and `await_running`."""
+        """Launch the application, and wait until every PE runs, while the deployment is recorded.
+
+        Args:
+            say: prints a line about the savepoint from which the application begins.
+
+        Raises:
+            HostLaunchError: a host or a PE did not start in time.
+            NotDeployedError: the application was dropped meanwhile.
+            CatalogUnavailableError: the catalog cannot be used at the end.
+            StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed.
+        """
         self.launch(say)
-        self.await_running()
+        self.begin_recording_and_await_running()
 
     def record_deployment(self) -> None:
         """Record the deployment or the revert in Dagster. The priority of this thread is lowered for good."""
         _step_back()
         jobs = jobs_of(self.catalog, self.name)
-        if self.spec is None:
+        if isinstance(self.request, api.Revert):
             jobs.record_revert()
         else:
-            jobs.record_deployment(self.spec, self.wanted.compilation)
+            jobs.record_deployment(Path(self.spec), self.wanted.compilation)
 
     def await_recording(self) -> str | None:
         """Wait until Dagster shows the deployment; return the reason if `RECORD_TIMEOUT_SECONDS` are over before."""
@@ -131,7 +141,7 @@ class Start:
             StreamsRuntimeError: a unit was removed meanwhile, or a rule of the recovery protocol is broken.
         """
         try:
-            self.await_running()
+            self.begin_recording_and_await_running()
         finally:
             if problem := self.await_recording():
                 say(problem)

@@ -105,7 +105,7 @@ class _Documents:
         self.samples = Samples(reader.home)
 
     def applications(self, _request: Request) -> list[dict[str, Any]]:
-        """Return the deployed applications with their states, and add each to its history."""
+        """Return the deployed applications with their states."""
         listed: list[dict[str, Any]] = []
         for name in self.reader.applications():
             with suppress(api.NotDeployedError):
@@ -130,7 +130,7 @@ class _Documents:
         return graph_of(self.reader.compilation(request.path_params["name"]), view).document()
 
     def state(self, request: Request) -> dict[str, Any]:
-        """Return the current state of the application, and add it to the history."""
+        """Return the current state of the application."""
         return self.reader.snapshot(request.path_params["name"])
 
     def subject(self, request: Request) -> dict[str, Any]:

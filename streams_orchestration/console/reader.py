@@ -74,7 +74,7 @@ class SnapshotReader:
             raise api.NotDeployedError(application, (self.only or "",), self.home.root)
 
     def snapshot(self, application: str) -> dict[str, Any]:
-        """Return the current snapshot of an application, and add it to the history.
+        """Return the current snapshot of an application.
 
         Raises:
             NotDeployedError: the application is not deployed, or the console does not show it.
@@ -83,10 +83,7 @@ class SnapshotReader:
         now, catalog = api.now(), api.open_catalog(self.home, application)
         status = api.read_status(catalog, application)
         metrics = api.read_metrics(catalog, application, now)
-        taken = snapshot(status, metrics, api.read_cuts(catalog, application), now)
-        with self._reading:
-            self.histories.setdefault(application, History()).add(taken)
-        return taken
+        return snapshot(status, metrics, api.read_cuts(catalog, application), now)
 
     def compilation(self, application: str) -> Compilation:
         """Return the deployed plan of an application, which is read once for each deployment.
@@ -139,13 +136,17 @@ class SnapshotReader:
             page.put_nowait(event)
 
     def _event(self, application: str) -> str:
-        """Check an application and return a server-sent event: a snapshot, or the error, which is never raised.
+        """Read an application, and return a server-sent event: a snapshot, or the error, which is never raised.
 
-        The event and the cost of the reading are kept; an unexpected error is logged.
+        The snapshot is added to the history. The event and the cost of the reading are kept; an unexpected error is
+        logged.
         """
         began = time.thread_time()
         try:
-            event = _event_text("snapshot", self.snapshot(application))
+            taken = self.snapshot(application)
+            with self._reading:
+                self.histories.setdefault(application, History()).add(taken)
+            event = _event_text("snapshot", taken)
             self._errors.forget(f"{application} cannot be read")
         except api.NotDeployedError:
             event = _event_text("gone", {"message": f"{application} is no longer deployed."})

@@ -227,7 +227,7 @@ class _Parser(TokenReader):
 
     def _refuse_query(self) -> None:
         if self.at("select", "with"):
-            message = "a query within an expression looks at more than one tuple; use a Sql operator"
+            message = "a query within an expression reads more than one tuple; use a Sql operator"
             raise ExpressionError(message, self.next.offset)
 
     def _word(self) -> Syntax:
@@ -302,7 +302,7 @@ class _Parser(TokenReader):
             case "timestampadd" | "timestampdiff" | "dateadd" | "datediff" | "date_add" | "date_diff":
                 return self._with_unit(word, offset)
             case _ if self.at("distinct"):
-                message = "DISTINCT looks at more than one tuple; use an Aggregate"
+                message = "DISTINCT reads more than one tuple; use an Aggregate"
                 raise ExpressionError(message, self.next.offset)
             case _:
                 self._refuse_star(word)
@@ -310,7 +310,7 @@ class _Parser(TokenReader):
 
     def _refuse_star(self, word: str) -> None:
         if self.at("*") and self.at(")", ahead=1):
-            message = f"{word}(*) looks at more than one tuple; use an Aggregate"
+            message = f"{word}(*) reads more than one tuple; use an Aggregate"
             raise ExpressionError(message, self.next.offset)
 
     def _arguments(self) -> tuple[Syntax, ...]:

@@ -13,8 +13,8 @@ RESERVED = frozenset(
 """Reserved words: as names of attributes they must be quoted."""
 
 _OTHER_TUPLES = {
-    "over": "a window function looks at more than one tuple; use an Aggregate",
-    "filter": "FILTER looks at more than one tuple; use an Aggregate",
+    "over": "a window function reads more than one tuple; use an Aggregate",
+    "filter": "FILTER reads more than one tuple; use an Aggregate",
 }
 _TYPE = "a type"
 LEVELS = {

@@ -101,7 +101,7 @@ def _not_yet(name: str) -> str:
 REFUSED: Mapping[str, str] = {
     name: reason
     for names, reason in (
-        (_OF_TUPLES, "looks at more than one tuple; use an Aggregate"),
+        (_OF_TUPLES, "reads more than one tuple; use an Aggregate"),
         (_OF_SEVERAL, "makes several tuples of one; use a Custom operator"),
         (_OF_DIVISION, "depends on how tuples are divided"),
         (_OF_CLOCKS, CLOCK),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
@@ -39,20 +40,18 @@ def deploy_compiled(catalog: api.Catalog, compilation: PlannedCompilation, reque
 def restore_previous(catalog: api.Catalog, application: str, request: api.Revert) -> api.BroughtUp:
     """Restore the plan from before the last redeploy; return the redeploy, or None if a trial was reverted.
 
-    The previous plan is read under the start lock, so that it is the one from before a redeploy that was awaited there.
-
     Raises:
         NotDeployedError: the catalog does not know the application.
         ApplicationError: the previous plan can no longer run here.
-        InvariantError: the return to the previous plan breaks a rule of the protocol.
-        StreamsRuntimeError, ValidationError, ValueError, OSError: there is no previous plan, or it is refused or fails
-            its trial.
+        StreamsRuntimeError, ValueError, OSError: there is no previous plan, or it is refused or fails its trial; or the
+            return to it breaks a rule of the protocol.
     """
-    if api.end_trial_by_hand(catalog, application):
-        return None
-    with api.lock_start(catalog.home.prepare(), application, "redeploy") as lock:
-        previous = api.recompile_previous_plan(catalog, application)
-        return api.bring_up(catalog, lock, previous, request)
+    return api.revert_redeploy(
+        catalog,
+        application,
+        lambda: api.lock_start(catalog.home.prepare(), application, "redeploy"),
+        lambda lock, previous: api.bring_up(catalog, lock, previous, request),
+    )
 
 
 def preview_compiled(catalog: api.Catalog, compilation: PlannedCompilation) -> Redeployment:
@@ -80,20 +79,28 @@ def await_running_status(catalog: api.Catalog, application: str, timeout: float)
     return api.read_status(catalog, application)
 
 
-def cancel_and_read_status(catalog: api.Catalog, application: str, timeout: float) -> api.ApplicationStatus:
-    """Stop an application, keep its state, kill hosts that run after `timeout` seconds; return its status.
+def cancel_and_read_status(
+    log: Logger, catalog: api.Catalog, application: str, timeout: float
+) -> api.ApplicationStatus:
+    """Stop an application, keep its state, and return its status. Log a warning about each host that has left orphans.
+
+    Hosts that run after `timeout` seconds are killed.
 
     Raises:
         NotDeployedError: the application is not deployed.
     """
-    api.cancel_application(catalog, application, timeout)
+    _log_orphans(log, api.cancel_application(catalog, application, timeout))
     return api.read_status(catalog, application)
 
 
 def stop_and_log_orphans(log: Logger, catalog: api.Catalog, application: str) -> None:
     """Stop the processes of the application's hosts that are no longer wanted, and log a warning about each host."""
-    for stopped in api.stop_orphans(catalog, application):
-        log.warning(str(stopped))
+    _log_orphans(log, api.stop_orphans(catalog, application))
+
+
+def _log_orphans(log: Logger, orphans: Iterable[api.Orphan]) -> None:
+    for orphan in orphans:
+        log.warning(str(orphan))
 
 
 def shown_rows(sink: api.SinkStatus, limit: int) -> list[dict[str, Any]]:

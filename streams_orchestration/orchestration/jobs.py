@@ -16,7 +16,7 @@ import dagster as dg
 from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys
 from streams_orchestration.orchestration.definition_names import Verb, job_name
-from streams_orchestration.orchestration.ops import stop_hosts_op
+from streams_orchestration.orchestration.ops import record_status_op, stop_hosts_op
 from streams_orchestration.orchestration.reset_ops import await_unit_op, claim_op, record_op
 
 MAX_RUNTIME = 900
@@ -126,8 +126,15 @@ def decouple_job(application: str, assets: Sequence[dg.AssetKey]):
     return _asset_job(application, "decouple", assets, description, {"decision_gain": 1.0})
 
 
-def cancel_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
-    """Return the job that stops all hosts of an application and keeps its committed state."""
+def cancel_job(application: str, key: str, keys: AssetKeys, *, stopped: bool = False) -> dg.JobDefinition:
+    """Return the job that stops all hosts of an application and keeps its committed state.
+
+    Args:
+        application: the application's name.
+        key: the key of the resource.
+        keys: the keys of the application's assets.
+        stopped: only record the status of the application, which was stopped before.
+    """
 
     @dg.job(
         name=job_name(application, "cancel"),
@@ -136,7 +143,7 @@ def cancel_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
         description=f"Stop {application}. Its state is kept.",
     )
     def cancel() -> None:
-        stop_hosts_op(key, keys, application)()
+        (record_status_op if stopped else stop_hosts_op)(key, keys, application)()
 
     return cancel
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import NamedTuple
 
 import dagster as dg
 
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG
 from streams_orchestration.orchestration.containers import explain_own_container
 from streams_orchestration.orchestration.readable_errors import readable_errors
-from streams_orchestration.orchestration.resource import RESOURCE_KEY
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, streams_in
 from streams_orchestration.runtime import api
 
 AFTER = {"after": dg.In(dg.Nothing)}
@@ -20,27 +22,34 @@ NamedOp = dg.PendingNodeInvocation[dg.OpDefinition]
 """An op under its name in a job."""
 
 
+class Step(NamedTuple):
+    """The application that a step serves, and its state directory."""
+
+    application: str
+    home: api.Home
+    """The state directory, in which a step with a container of its own starts hosts by agents only."""
+
+
 def retry_later() -> dg.RetryRequested:
     """Return the request to retry a step twice, `STEP_RETRY_SECONDS` apart, since its failure may pass by itself."""
     return dg.RetryRequested(max_retries=2, seconds_to_wait=STEP_RETRY_SECONDS)
 
 
 @contextmanager
-def step_without_retry(context: dg.OpExecutionContext) -> Generator[str]:
-    """Give the block the name of its application, rewrite its errors, and let it start hosts only where they last.
+def step_without_retry(context: dg.OpExecutionContext, key: str) -> Generator[Step]:
+    """Give the block its application and the state directory of a resource, and rewrite its errors.
 
     Raises:
-        Failure: see `application_of`, and `readable_errors`, which rewrites errors.
-        ShortLivedProcessError: the block starts hosts, the run may have a container of its own, and no machine is
-            registered.
+        Failure: the run names no application, or the remedy of the block's error is a job or its run config.
     """
     application = application_of(context)
-    with readable_errors(application), api.starting_by_agents(explain_own_container(context)):
-        yield application
+    with readable_errors(application):
+        home = streams_in(context, key).directory()
+        yield Step(application, replace(home, short_lived=explain_own_container(context)))
 
 
 @contextmanager
-def application_step(context: dg.OpExecutionContext) -> Generator[str]:
+def application_step(context: dg.OpExecutionContext, key: str) -> Generator[Step]:
     """Give the block all that `step_without_retry` gives, and retry the step if the catalog is unavailable.
 
     For other errors see `step_without_retry`.
@@ -49,8 +58,8 @@ def application_step(context: dg.OpExecutionContext) -> Generator[str]:
         RetryRequested: the block raised CatalogUnavailableError; see `retry_later`.
     """
     try:
-        with step_without_retry(context) as application:
-            yield application
+        with step_without_retry(context, key) as step:
+            yield step
     except api.CatalogUnavailableError as error:
         raise retry_later() from error
 

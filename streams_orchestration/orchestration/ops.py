@@ -8,6 +8,7 @@ import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.model.brief import plural
+from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.cut_checks import evaluate_checks
 from streams_orchestration.orchestration.decisions import keep_applied
@@ -25,6 +26,7 @@ from streams_orchestration.orchestration.op_parts import (
     AFTER,
     NOTHING,
     NamedOp,
+    Step,
     application_of,
     application_step,
     named_op,
@@ -38,7 +40,7 @@ from streams_orchestration.orchestration.progress import (
     part_events,
     unless_repeated,
 )
-from streams_orchestration.orchestration.resource import StreamsResource, streams_in
+from streams_orchestration.orchestration.resource import streams_in
 from streams_orchestration.orchestration.run_events import log_events
 from streams_orchestration.orchestration.summaries import image
 from streams_orchestration.runtime import api
@@ -113,8 +115,7 @@ def write_wanted_state_op(key: str) -> NamedOp:
         The decoupling decision with which the plan was compiled is stored as the applied one. A bounded run replaces
         no other plan, and stores no decision. A plan that replaces another one is tried out here, with its hosts.
         """
-        with application_step(context) as application:
-            streams = streams_in(context, key)
+        with application_step(context, key) as step:
             request = api.build_request(
                 savepoint=config.savepoint,
                 fresh=config.fresh,
@@ -124,34 +125,32 @@ def write_wanted_state_op(key: str) -> NamedOp:
                 run=api.RunKind(available_now=_is_bounded_run(context)),
             )
             if isinstance(request, api.Revert):
-                catalog = api.open_catalog(streams.directory(), application)
-                _write_previous_plan(context, request, application, catalog)
+                _write_previous_plan(context, request, step)
             else:
-                _write_compiled_plan(context, request, application, streams)
+                _write_compiled_plan(context, request, step, streams_in(context, key).artifacts)
 
     return named_op(write, "write_wanted_state")
 
 
-def _write_previous_plan(
-    context: dg.OpExecutionContext, request: "api.Revert", application: str, catalog: "api.Catalog"
-) -> None:
+def _write_previous_plan(context: dg.OpExecutionContext, request: "api.Revert", step: Step) -> None:
     """Write the previous plan to the catalog as the wanted plan."""
-    put_in_place(context, lambda: restore_previous(catalog, application, request))
-    context.log.info("%s runs with the previous plan again", application)
+    catalog = api.open_catalog(step.home, step.application)
+    put_in_place(context, lambda: restore_previous(catalog, step.application, request))
+    context.log.info("%s runs with the previous plan again", step.application)
 
 
 def _write_compiled_plan(
-    context: dg.OpExecutionContext, request: "api.Request", application: str, streams: StreamsResource
+    context: dg.OpExecutionContext, request: "api.Request", step: Step, artifacts: ArtifactStore
 ) -> None:
     """Write the compiled plan to the catalog as the wanted plan, and store its decision as the applied one."""
-    catalog, compilation = api.Catalog(streams.directory()), streams.artifacts.compilation(application)
+    catalog, compilation = api.Catalog(step.home), artifacts.compilation(step.application)
     brought = put_in_place(context, lambda: deploy_compiled(catalog, compilation, request))
     if isinstance(brought, api.RestoredApplication):
         for note in brought.notes:
             context.log.info("%s", note)
     if not _is_bounded_run(context):
-        keep_applied(streams.artifacts, compilation)
-        context.log.info("%s: the wanted plan has %s", application, plural(len(compilation.fusion.pes), "PE"))
+        keep_applied(artifacts, compilation)
+        context.log.info("%s: the wanted plan has %s", step.application, plural(len(compilation.fusion.pes), "PE"))
 
 
 @functools.cache
@@ -165,10 +164,10 @@ def launch_hosts_op(key: str) -> NamedOp:
         If machines are registered, their agents start the hosts. The resets that failed units need are taken up, and
         units of dead hosts are marked as failed. If the application is stopped or complete, no host is started.
         """
-        with application_step(context) as application:
-            catalog = api.open_catalog(streams_in(context, key).directory(), application)
-            stop_and_log_orphans(context.log, catalog, application)
-            hosts = api.launch_hosts(catalog, application, asked_at=config.asked_at)
+        with application_step(context, key) as step:
+            catalog = api.open_catalog(step.home, step.application)
+            stop_and_log_orphans(context.log, catalog, step.application)
+            hosts = api.launch_hosts(catalog, step.application, asked_at=config.asked_at)
             context.log.info("launched hosts: %s", "; ".join(hosts) or "none, since all run")
 
     return named_op(launch, "launch_hosts")
@@ -184,10 +183,10 @@ def await_heartbeats_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
 
         In the job `APP__available`, wait instead until the application has processed all available data, and stop it.
         """
-        with application_step(context):
-            catalog = api.open_catalog(streams_in(context, key).directory(), application)
+        with application_step(context, key) as step:
+            catalog = api.open_catalog(step.home, application)
             if _is_bounded_run(context):
-                status = _await_taken(catalog, application, config.taken)
+                status = _await_taken(context, catalog, application, config.taken)
             else:
                 status = _await_running(context, catalog, application, config.timeout)
             record_status(context, keys, catalog, status)
@@ -218,35 +217,51 @@ def stop_hosts_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
         Its committed state is kept; if it is deployed again, it continues from there. Hosts that have not ended in
         time are killed.
         """
-        with application_step(context):
-            catalog = api.open_catalog(streams_in(context, key).directory(), application)
-            stop_and_log_orphans(context.log, catalog, application)
-            record_status(context, keys, catalog, cancel_and_read_status(catalog, application, config.timeout))
+        with application_step(context, key) as step:
+            catalog = api.open_catalog(step.home, application)
+            record_status(
+                context, keys, catalog, cancel_and_read_status(context.log, catalog, application, config.timeout)
+            )
 
     return named_op(stop, "stop_hosts")
 
 
-def _await_taken(catalog: "api.Catalog", application: str, timeout: float) -> api.ApplicationStatus:
+@functools.cache
+def record_status_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
+    """Return the op that records the status of an application which a command has stopped."""
+
+    @dg.op(name=op_name("record_status", key, application), required_resource_keys={key}, out=NOTHING)
+    def note(context: dg.OpExecutionContext) -> None:
+        """Record the status of the application on its assets."""
+        with application_step(context, key) as step:
+            catalog = api.open_catalog(step.home, application)
+            record_status(context, keys, catalog, api.read_status(catalog, application))
+
+    return named_op(note, "record_status")
+
+
+def _await_taken(
+    context: dg.OpExecutionContext, catalog: "api.Catalog", application: str, timeout: float
+) -> api.ApplicationStatus:
     """Wait until the application has processed all available data, reset units that fail, then stop it."""
     known, until = dict[str, api.KnownFailure](), time.monotonic() + timeout
     while True:
-        status, decisions = api.supervise(
-            lambda: api.advance_and_read_status(catalog, application),
-            known,
-            lambda failure: api.reset_failed_unit(catalog, failure),
-            patience=api.SENSOR_GRACE_SECONDS,
-        )
+        status = api.advance_and_read_status(catalog, application)
+        decisions = api.decide_resets(status, api.now(), known, patience=api.SENSOR_GRACE_SECONDS)
+        for failure in decisions.resets:
+            api.reset_failed_unit(catalog, failure)
         known = decisions.known
         if status.state in api.ENDED:
             break
         if decisions.exhausted or time.monotonic() > until:
-            cancel_and_read_status(catalog, application, STOP_TIMEOUT_SECONDS)
+            cancel_and_read_status(context.log, catalog, application, STOP_TIMEOUT_SECONDS)
             reasons = [f"{each.unit}: {each.explanation}" for each in decisions.exhausted]
             late = f"it did not process all available input within {timeout:g} s"
             message = f"{application} was stopped: {'; '.join(reasons) or late}. The next run continues from there."
             raise dg.Failure(description=message, allow_retries=False)
         time.sleep(POLL_SECONDS)
-    stopped = cancel_and_read_status(catalog, application, STOP_TIMEOUT_SECONDS)  # the hosts are about to end
+    # the hosts are about to end
+    stopped = cancel_and_read_status(context.log, catalog, application, STOP_TIMEOUT_SECONDS)
     if status.state != "COMPLETED" and status.taken_at is None:
         message = f"{application} was stopped by another command. The next run continues from there."
         raise dg.Failure(description=message, allow_retries=False)

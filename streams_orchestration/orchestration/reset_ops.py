@@ -20,7 +20,6 @@ from streams_orchestration.orchestration.op_parts import (
     step_without_retry,
 )
 from streams_orchestration.orchestration.ops import AwaitHeartbeats, record_status
-from streams_orchestration.orchestration.resource import streams_in
 from streams_orchestration.orchestration.timeline import draw_timeline
 from streams_orchestration.runtime import api
 
@@ -64,8 +63,8 @@ def claim_op(key: str) -> NamedOp:
         gone - the unit was reset and works, or its application was stopped, completed or deployed again - the steps
         after this one are skipped, and the log says why. Otherwise the run is tagged with the units.
         """
-        with step_without_retry(context) as application:
-            units = _begin_resets(context, config, api.Catalog(streams_in(context, key).directory()), application)
+        with step_without_retry(context, key) as step:
+            units = _begin_resets(context, config, api.Catalog(step.home), step.application)
         if units:
             context.instance.add_run_tags(context.run_id, {CLAIMED_TAG: json.dumps(units)})
             yield dg.Output(None)
@@ -148,10 +147,10 @@ def await_unit_op(key: str) -> NamedOp:
         the host of a unit is gone, for example with its machine, and no other process resets the unit, this op resets
         it again.
         """
-        with application_step(context) as application:
-            catalog = api.open_catalog(streams_in(context, key).directory(), application)
+        with application_step(context, key) as step:
+            catalog = api.open_catalog(step.home, step.application)
             for unit, failed in _units_of(context).items():
-                api.await_reset(catalog, application, unit, failed, config.timeout, context.log.info)
+                api.await_reset(catalog, step.application, unit, failed, config.timeout, context.log.info)
 
     return named_op(wait, "await_unit")
 
@@ -166,11 +165,11 @@ def record_op(key: str, keys: AssetKeys, application: str = "") -> NamedOp:
     @dg.op(name=op_name("record", key, application), required_resource_keys={key}, ins=AFTER, out=NOTHING)
     def note(context: dg.OpExecutionContext) -> None:
         """Record the status of the application on its assets, with a drawing of the timeline of its resets."""
-        with application_step(context) as name:
-            catalog = api.open_catalog(streams_in(context, key).directory(), name)
-            status = api.read_status(catalog, name)
+        with application_step(context, key) as step:
+            catalog = api.open_catalog(step.home, step.application)
+            status = api.read_status(catalog, step.application)
             context.log.info("%s: works again, from its last cut", ", ".join(_units_of(context)))
-            timeline = draw_timeline(status, api.read_cuts(catalog, name), api.now())
+            timeline = draw_timeline(status, api.read_cuts(catalog, step.application), api.now())
             record_status(context, keys, catalog, status, timeline)
 
     return named_op(note, "record")

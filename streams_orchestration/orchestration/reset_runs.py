@@ -35,5 +35,6 @@ def run_under_way(instance: dg.DagsterInstance, application: str, unit: str) -> 
 
 
 def is_recorded(instance: dg.DagsterInstance, tags: dict[str, str]) -> bool:
-    """Return True if a run with all of these tags exists, whatever its outcome."""
-    return bool(instance.get_run_records(dg.RunsFilter(tags=tags), limit=1))
+    """Return True if a run with all of these tags has succeeded, or is queued or under way."""
+    statuses = [dg.DagsterRunStatus.SUCCESS, *UNDER_WAY]
+    return bool(instance.get_run_records(dg.RunsFilter(tags=tags, statuses=statuses), limit=1))

@@ -3,10 +3,11 @@
 # pyright: reportUnknownMemberType=false
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
+from enum import Enum, auto
 from typing import Final
 
 import dagster as dg
@@ -92,10 +93,10 @@ def failed_units_sensor(
             context.update_cursor(Cursor(cursor.applications).dump())
             return dg.SkipReason("the catalog can be used again; hosts may send a heartbeat until the next tick")
         memories = {name: cursor.applications.get(name) or Memory() for name in reset_jobs}
-        tick = _Tick(context, catalog, keys, memories)
         if others is not None:
-            tick.memories |= {name: memory for name, memory in cursor.applications.items() if name not in jobs}
-            tick.all_deployed = True
+            memories |= {name: memory for name, memory in cursor.applications.items() if name not in jobs}
+        tick = _Tick(context, catalog, keys, memories, all_deployed=others is not None)
+        away = ""
         try:
             tick.watch(
                 WATCH_SECONDS * min(1.0, WORKERS / max(1, len(api.list_applications(catalog))))
@@ -105,10 +106,21 @@ def failed_units_sensor(
         except api.CatalogVersionError as error:
             return dg.SkipReason(str(error))
         except api.CatalogUnavailableError as error:
-            tick.away = str(error)
-        return tick.result(jobs, None if others is None else others.name)
+            away = str(error)
+        return tick.result(jobs, None if others is None else others.name, away)
 
     return failed_units
+
+
+class _Found(Enum):
+    """The finds of a tick, by which it ends and requests runs."""
+
+    NOTHING = auto()
+    """There is nothing to record, and no reset has begun."""
+    RECORDS = auto()
+    """There are events to record, or runs to request; the watch ends when its time for events is over."""
+    LATE_RESET = auto()
+    """A reset has begun after the time for events; the next tick records it and requests the run."""
 
 
 @dataclass(slots=True)
@@ -119,18 +131,16 @@ class _Tick:
     catalog: api.Catalog
     keys: Mapping[str, AssetKeys]
     memories: dict[str, Memory]
+    _: KW_ONLY
+    all_deployed: bool
+    """True to watch every application that is deployed; False to watch only the applications in `memories`."""
     deployed: set[str] = field(default_factory=set[str])
-    all_deployed: bool = False
-    """True to check every deployed application, also without a memory of an earlier check."""
+    resets: list[Future[None]] = field(default_factory=list[Future[None]])
+    """The resets that this tick has submitted to its threads."""
     events: list[Event] = field(default_factory=list[Event])
-    away: str = ""
-    """The reason why the catalog cannot be used; empty if it can be used."""
-    records: bool = False
-    """True if there is something to record, or a run to request."""
     unreadable: dict[str, str] = field(default_factory=dict[str, str])
     """Application -> the error that keeps the sensor from looking after it."""
-    late: bool = False
-    """True if a reset has begun too late to be recorded; the next tick records it and requests the run."""
+    found: _Found = _Found.NOTHING
 
     def keys_of(self, application: str) -> AssetKeys:
         """Return the keys of an application's assets: its own keys if it has no definitions here."""
@@ -145,25 +155,19 @@ class _Tick:
         checked: set[str] = set()
         record_until = time.monotonic() + RECORD_SHARE * seconds
         with ThreadPoolExecutor(RESETS_AT_ONCE) as pool:
-            resets: list[Future[None]] = []
             for summaries in api.watch_applications(self.catalog.home, seconds):
                 self.deployed = set(summaries)
                 if self.all_deployed:
                     self.memories |= {name: Memory() for name in summaries if name not in self.memories}
                 late = time.monotonic() >= record_until
-                if late and self.records:
+                if late and self.found is _Found.RECORDS:
                     break
                 for application in applications_to_check(self.memories, summaries, api.now()):
                     summary = summaries[application]
                     if summary.suspected or not late:
                         checked.add(application)
-                        self.check_application(
-                            application,
-                            summary.mark,
-                            lambda failure: resets.append(pool.submit(self.begin, failure)),
-                            late=late,
-                        )
-        for reset in resets:
+                        self.check_and_begin_resets(application, summary.mark, pool, late=late)
+        for reset in self.resets:
             reset.result()
         for application in sorted(checked):
             try:
@@ -200,24 +204,22 @@ class _Tick:
         again = (repeat_evaluation(self.context.instance, check) for check in still_open if check.name not in CHECKS)
         self.events += [event for event in again if event is not None]
 
-    def check_application(
-        self, application: str, mark: str, begin: Callable[[api.UnitFailure], object], *, late: bool
-    ) -> None:
-        """Check an application, begin the resets that are due, and collect its events; if late, only its failures.
+    def check_and_begin_resets(self, application: str, mark: str, pool: Executor, *, late: bool) -> None:
+        """Check an application, submit the resets that are due, and collect its events; if late, only its failures.
 
         Nothing is done if the application is no longer deployed. An error of the application is remembered and logged,
         so that it does not affect other applications. Errors of the catalog are raised.
         """
         try:
             before = self.memories[application]
-            status, decisions = api.supervise(
-                lambda: api.advance_and_read_status(self.catalog, application), before.known, begin
-            )
+            status = api.advance_and_read_status(self.catalog, application)
+            decisions = api.decide_resets(status, api.now(), before.known)
+            self.resets += [pool.submit(self.begin_reset, failure) for failure in decisions.resets]
             self.memories[application] = before.with_resets(decisions)
-            if late:
-                self.late |= bool(decisions.resets)
-            else:
+            if not late:
                 self.collect_events(status, decisions, mark)
+            elif decisions.resets:
+                self.found = _Found.LATE_RESET
         except api.NotDeployedError:  # undeployed after the summary was read
             return
         except (api.CatalogUnavailableError, api.CatalogVersionError):
@@ -257,9 +259,10 @@ class _Tick:
         if not all_checked:
             self.events += [evaluation(self.keys_of(application), application, check) for check in seen.checks]
         self.memories[application] = replace(seen.memory, mark=mark)
-        self.records |= bool(self.events or decisions.resets)
+        if self.events or decisions.resets:
+            self.found = _Found.RECORDS
 
-    def begin(self, failure: api.UnitFailure) -> None:
+    def begin_reset(self, failure: api.UnitFailure) -> None:
         """Begin the reset of a unit here, since a run takes seconds to start. If that fails, the run begins it."""
         name = f"{failure.application}: {failure.unit}"
         try:
@@ -269,20 +272,21 @@ class _Tick:
         else:
             self.context.log.info("%s: %s; its reset has begun, generation %d", name, failure.explanation, generation)
 
-    def result(self, jobs: Mapping[str, str], others: str | None) -> dg.SensorResult:
+    def result(self, jobs: Mapping[str, str], others: str | None, away: str) -> dg.SensorResult:
         """Return the result of this tick: the runs to request, the events to record, and the next cursor.
 
         Args:
             jobs: application -> the name of its reset job.
             others: the name of the job that resets the other applications.
+            away: the reason why the catalog cannot be used; empty if it can be used.
         """
         requests: list[dg.RunRequest] = []
-        remarks: list[str] = [self.away] if self.away else []
+        remarks: list[str] = [away] if away else []
         remarks += [f"{application} cannot be checked: {error}" for application, error in self.unreadable.items()]
         for application, memory in self.memories.items():
             waiting: dict[str, api.KnownFailure] = {}
             for unit, pending in memory.pending.items():
-                if self.late:
+                if self.found is _Found.LATE_RESET:
                     waiting[unit] = pending
                     remarks.append(f"{application}: the reset of {unit} has begun; the next tick requests its run")
                     continue
@@ -296,12 +300,12 @@ class _Tick:
             if memory.remark and application in self.deployed:
                 remarks.append(in_dagster(memory.remark, application))
         quiet = "nothing has failed" if self.deployed & self.memories.keys() else "nothing is deployed"
-        kept = {name: memory for name, memory in self.memories.items() if name in self.deployed or self.away}
+        kept = {name: memory for name, memory in self.memories.items() if name in self.deployed or away}
         return dg.SensorResult(
             run_requests=requests,
             skip_reason=None if requests else "; ".join(remarks) or quiet,
             asset_events=self.events,
-            cursor=Cursor(kept, bool(self.away)).dump(),
+            cursor=Cursor(kept, bool(away)).dump(),
         )
 
 

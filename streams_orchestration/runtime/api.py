@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.clocks.clock import now
     from streams_orchestration.runtime.clocks.load_adjusted_clock import LoadAdjustedClock
     from streams_orchestration.runtime.deployment.awaiting import await_engines, await_running_pes
+    from streams_orchestration.runtime.deployment.awaiting_reset import await_reset
     from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
-    from streams_orchestration.runtime.deployment.lasting_hosts import starting_by_agents
     from streams_orchestration.runtime.deployment.query_columns import add_query_columns
     from streams_orchestration.runtime.deployment.removing import Removal, preview_removal, remove_application
     from streams_orchestration.runtime.deployment.requests import (
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
         build_request,
     )
     from streams_orchestration.runtime.deployment.reset import reset_failed_unit, reset_unit
-    from streams_orchestration.runtime.deployment.run_kinds import RunKind, find_sources_with_input
+    from streams_orchestration.runtime.deployment.run_kinds import RunKind
     from streams_orchestration.runtime.deployment.silent_machines import await_silent_machines
-    from streams_orchestration.runtime.deployment.supervising import await_reset, supervise
+    from streams_orchestration.runtime.deployment.source_probing import find_sources_with_input
     from streams_orchestration.runtime.engine.spark.java import require_java
     from streams_orchestration.runtime.errors.errors import (
         CATALOG,
@@ -92,7 +92,7 @@ if TYPE_CHECKING:
         read_compilation_if_any,
         read_compilation_if_readable,
         read_deployed_options,
-        require_continuable,
+        read_status_to_continue,
     )
     from streams_orchestration.runtime.observing.documents import (
         build_status_document,
@@ -138,10 +138,10 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.rollout.reverting import (
         BY_HAND,
         RevertedPlan,
-        end_trial_by_hand,
         is_redeploy_on_trial,
         read_reverted_plan,
         recompile_previous_plan,
+        revert_redeploy,
     )
     from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint, list_savepoints, remove_savepoint
     from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
@@ -158,11 +158,10 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.units.cut_files import check_cut_files
     from streams_orchestration.runtime.units.failures import (
         UnitFailure,
-        explain_host_failure,
-        explain_pe_failure,
         find_failed_units,
         find_failures,
     )
+    from streams_orchestration.runtime.units.health import explain_host_failure, explain_pe_failure
     from streams_orchestration.runtime.units.reading import (
         has_application_ended,
         list_applications,
@@ -173,6 +172,7 @@ if TYPE_CHECKING:
         SENSOR_GRACE_SECONDS,
         KnownFailure,
         ResetDecisions,
+        decide_resets,
     )
     from streams_orchestration.runtime.units.status import LOST, UNHEALTHY, PeStatus
     from streams_orchestration.runtime.units.unit_status import (

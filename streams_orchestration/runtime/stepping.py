@@ -63,9 +63,9 @@ class StepError(StreamsRuntimeError):
 class SteppedApplication:
     """A deployed application for tests, whose PEs run one batch at a time on request.
 
-    Its creation checks the application, deploys it, or continues it if it is deployed, and starts no host; see
-    `deployable`, `open_application`, `write_first_plan` and `continue_from_state` for errors. It raises StepError if
-    there are Spark queries and no engine. As a context manager, it stops its queries at the end.
+    Its creation checks the application, deploys it, or continues it if it is deployed, and starts no host. It raises
+    ApplicationError if the application has errors, and StreamsRuntimeError if it cannot be deployed here, or if there
+    are Spark queries and no engine. As a context manager, it stops its queries at the end.
     """
 
     home: Home
@@ -147,9 +147,9 @@ class SteppedApplication:
         """Run one micro-batch of one PE, commit it, and publish outputs; return False if the PE has no work.
 
         Raises:
-            StepError: an operator raised, or a Spark query has failed or makes no batch in time.
             StaleGenerationError: the PE is no longer deployed.
-            StreamsRuntimeError: the commit was refused, or the names of files could not be synced.
+            StreamsRuntimeError: an operator raised; a Spark query has failed, or makes no batch in time; the commit was
+                refused; or the names of files could not be synced.
             OutputError, OSError: an output cannot become visible or be removed.
         """
         if program.engine == "dataframe":
@@ -245,8 +245,8 @@ class SteppedApplication:
             trigger_every: the number of turns between two cuts of every region.
 
         Raises:
-            StepError: nothing is left to do although the application has not ended; or a step failed.
-            StreamsRuntimeError, OutputError, OSError: a batch cannot be committed, or an output not become visible.
+            StreamsRuntimeError, OSError: nothing is left to do although the application has not ended; a step failed; a
+                batch cannot be committed; or an output cannot become visible.
         """
         idle = 0
         for turn in itertools.count(1):

@@ -6,6 +6,7 @@ import pytest
 
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.rollout import bringing_up
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.quick_storages import quick_storages
 
 
@@ -25,5 +26,5 @@ def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def running_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a deployment not wait for engines and PEs, which do not start."""
-    monkeypatch.setattr(api, "await_engines", lambda *_: None)
-    monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
+    replace_function(monkeypatch, api, "await_engines", lambda *_: None)
+    replace_function(monkeypatch, api, "await_running_pes", lambda *_: None)

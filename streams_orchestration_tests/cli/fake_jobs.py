@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from streams_orchestration.cli import deploying, jobs
+from streams_orchestration.cli import jobs
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog.catalog import Catalog
 
 
-class FakeJobs:
+class FakeJobs(jobs.Jobs):
     """Takes note of what it is asked for."""
 
     asked: ClassVar[list[Any]] = []
@@ -27,16 +27,15 @@ class FakeJobs:
     def record_revert(self) -> None:
         self.asked.append(("record revert", self.application))
 
-    def cancel(self, timeout: float) -> None:
-        self.asked.append(("cancel", self.application, timeout))
+    def record_cancel(self) -> None:
+        self.asked.append(("record cancel", self.application))
 
-    def reset(self, unit: str, *, force: bool) -> None:
-        self.asked.append(("reset", self.application, unit, force))
+    def record_reset(self, unit: str, generation: int) -> None:
+        self.asked.append(("record reset", self.application, unit, generation))
 
 
 def replace_jobs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Let commands use `FakeJobs`, and return the list of its calls."""
     monkeypatch.setattr(FakeJobs, "asked", [])
-    for module in (deploying, jobs):
-        monkeypatch.setattr(module, "Jobs", FakeJobs)
+    monkeypatch.setattr(jobs, "Jobs", FakeJobs)
     return FakeJobs.asked

@@ -13,6 +13,7 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.errors.errors import JavaError
 from streams_orchestration_tests.cli.specs import COPY, TINY
+from streams_orchestration_tests.fake_functions import replace_function
 
 Capture = pytest.CaptureFixture[str]
 
@@ -156,7 +157,7 @@ def test_a_refusal_by_spark_has_its_file_and_line(capsys: Capture, monkeypatch: 
     def refused(_wanted: object) -> None:
         raise ApplicationError([refusal])
 
-    monkeypatch.setattr(api, "add_query_columns", refused)
+    replace_function(monkeypatch, api, "add_query_columns", refused)
     assert main(["check", written("asked.yaml", QUERY), "--queries"]) == 1
     assert "asked.yaml:11: Asked: error SO5010: there is no column m" in capsys.readouterr().err
 
@@ -167,7 +168,7 @@ def test_missing_java_is_an_error_of_the_spec_that_spark_was_to_analyse(
     def missing(_wanted: object) -> None:
         raise JavaError("none is installed")  # noqa: EM101  a reason, as where it is looked for
 
-    monkeypatch.setattr(api, "add_query_columns", missing)
+    replace_function(monkeypatch, api, "add_query_columns", missing)
     answer = document(capsys, written("asked.yaml", QUERY), "--queries", status=1)
     (finding,) = answer["specs"]
     assert "Spark needs Java" in finding["error"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from streams_orchestration_tests.cli.fake_jobs import FakeJobs, replace_jobs
 from streams_orchestration_tests.cli.made_up import pe, status, unit
 from streams_orchestration_tests.cli.specs import KEYED, TINY
 from streams_orchestration_tests.compiler.assignments import assignment
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.runtime.catalog.released import invent_next_release
 from streams_orchestration_tests.runtime.locked import deploy
 
@@ -41,32 +43,55 @@ FAILED = status(pes=(pe(0, state="FAILED", error="boom"),))
 def asked(java_is_installed: None, running_at_once: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     asked = replace_jobs(monkeypatch)
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
-    monkeypatch.setattr(api, "read_status_if_deployed", lambda *_: None)
-    monkeypatch.setattr(api, "read_status", lambda *_: status(state="STOPPED"))
-    orphan = "flights: stopped leftover processes of host 0, which is gone: java (pid 4712)"
-    monkeypatch.setattr(api, "stop_orphans", lambda *_: (orphan,))
+    replace_function(monkeypatch, api, "read_status_if_deployed", lambda *_: None)
+    replace_function(monkeypatch, api, "read_status", lambda *_: status(state="STOPPED"))
+    replace_function(monkeypatch, api, "stop_orphans", lambda *_: ())
 
     def bring_up(_catalog: Catalog, _lock: StartLock, wanted: Deployable, request: Request, **_: Any) -> BroughtUp:
         asked.append(("start over" if isinstance(request, StartOver) else "go on", wanted.name))
         return None
 
-    monkeypatch.setattr(api, "bring_up", bring_up)
+    replace_function(monkeypatch, api, "bring_up", bring_up)
     return asked
 
 
 def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "read_status", lambda _catalog, _application: current)
-    monkeypatch.setattr(api, "open_catalog", lambda home, _application: api.Catalog(home))
-    monkeypatch.setattr(api, "require_deployed", lambda *_: None)
-    monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
+    replace_function(monkeypatch, api, "read_status", lambda _catalog, _application: current)
+    replace_function(monkeypatch, api, "open_catalog", lambda home, _application: api.Catalog(home))
+    replace_function(monkeypatch, api, "require_deployed", lambda *_: None)
+    replace_function(monkeypatch, api, "await_silent_machines", lambda *_: None)
+
+
+def resets(asked: list[Any], monkeypatch: pytest.MonkeyPatch, refused: tuple[str, ...] = ()) -> None:
+    """Let resets of these units fail for lack of an attempt, and note all resets."""
+
+    def reset_unit(_catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> int:
+        asked.append(("reset", application, unit, generation, force))
+        if unit in refused:
+            message = f"{unit}: no attempt is left"
+            raise StreamsRuntimeError(message)
+        return 2
+
+    def await_reset(
+        _catalog: Catalog, application: str, unit: str, failed: int | None, _timeout: float, _say: Callable[[str], None]
+    ) -> None:
+        asked.append(("await", application, unit, failed))
+
+    replace_function(monkeypatch, api, "reset_unit", reset_unit)
+    replace_function(monkeypatch, api, "await_reset", await_reset)
 
 
 def test_a_cancelled_application_is_stopped_and_its_orphans_are_named(
     asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
+    def cancel(_catalog: Catalog, application: str, timeout: float) -> tuple[str, ...]:
+        asked.append(("cancel", application, timeout))
+        return ("flights: stopped leftover processes of host 0, which is gone: java (pid 4712)",)
+
     deployed(status(state="STOPPED"), monkeypatch)
+    replace_function(monkeypatch, api, "cancel_application", cancel)
     assert main(["cancel", "flights", "--timeout", "5"]) == 0
-    assert asked == [("cancel", "flights", 5.0)]
+    assert asked == [("cancel", "flights", 5.0), ("record cancel", "flights")]
     captured = capsys.readouterr()
     assert captured.out == "flights is STOPPED.\n"
     assert captured.err == "flights: stopped leftover processes of host 0, which is gone: java (pid 4712)\n"
@@ -95,7 +120,7 @@ def test_a_deployment_says_if_the_application_was_running_already(
 ):
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
     for name in ("read_status", "read_status_if_deployed"):
-        monkeypatch.setattr(api, name, lambda *_: status(state=state))
+        replace_function(monkeypatch, api, name, lambda *_: status(state=state))
     spec = tmp_path / "app.yaml"
     spec.write_text(KEYED)
     assert main(["deploy", str(spec)]) == 0
@@ -135,25 +160,24 @@ def test_a_catalog_that_cannot_be_read_is_not_taken_for_one_without_options(
 
 def test_reset_of_what_has_failed(asked: list[Any], monkeypatch: pytest.MonkeyPatch):
     deployed(FAILED, monkeypatch)
+    resets(asked, monkeypatch)
     assert main(["reset", "flights"]) == 0
-    assert asked == [("reset", "flights", "region-0", False)]
+    assert asked == [
+        *(("reset", "flights", "region-0", 1, False), ("await", "flights", "region-0", 1)),
+        ("record reset", "flights", "region-0", 1),
+    ]
 
 
 def test_a_unit_that_cannot_be_reset_keeps_none_of_the_others_from_it(
     asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
-    def reset(jobs: FakeJobs, unit: str, *, force: bool) -> None:
-        jobs.asked.append(unit)
-        if unit != "pe-1":
-            message = f"{unit}: no attempt is left"
-            raise StreamsRuntimeError(message)
-
     pes = tuple(pe(number, unit=f"pe-{number}", state="FAILED", error="boom") for number in range(3))
     units = tuple(unit(name=each.unit, region=None, pes=(each.id,)) for each in pes)
     deployed(status(pes=pes, units=units), monkeypatch)
-    monkeypatch.setattr(FakeJobs, "reset", reset)
+    resets(asked, monkeypatch, refused=("pe-0", "pe-2"))
     assert main(["reset", "flights"]) == 1
-    assert asked == ["pe-0", "pe-1", "pe-2"]
+    assert [call[2] for call in asked if call[0] == "reset"] == ["pe-0", "pe-1", "pe-2"]
+    assert [call[2] for call in asked if call[0] == "record reset"] == ["pe-1"]
     output = capsys.readouterr()
     assert output.out == "flights: pe-1 continues from its last complete epoch.\n"
     assert "pe-0: no attempt is left\npe-2: no attempt is left" in output.err
@@ -161,8 +185,9 @@ def test_a_unit_that_cannot_be_reset_keeps_none_of_the_others_from_it(
 
 def test_reset_of_a_unit_by_force(asked: list[Any], monkeypatch: pytest.MonkeyPatch):
     deployed(status(), monkeypatch)
+    resets(asked, monkeypatch)
     assert main(["reset", "flights", "--unit", "region-0", "--force"]) == 0
-    assert asked == [("reset", "flights", "region-0", True)]
+    assert asked[0] == ("reset", "flights", "region-0", 1, True)
 
 
 @pytest.mark.parametrize("format", ["table", "json"])
@@ -206,12 +231,11 @@ def test_run_config_fits_the_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         dg.validate_run_config(defs.resolve_job_def(name), config)
 
     monkeypatch.setattr(jobs, "run_job_in_process", run)
-    monkeypatch.setattr(api, "read_status", lambda *_: status())
+    replace_function(monkeypatch, api, "read_status", lambda *_: status())
     controls = jobs.Jobs(Catalog(Home(tmp_path / "home").prepare()), "tiny")
     controls.record_deployment(spec, compilation)
-    controls.cancel()
-    controls.reset("region-0", force=True)
-    controls.reset("region-0", generation=2)
+    controls.record_cancel()
+    controls.record_reset("region-0", 2)
     assert list(ran) == ["tiny__redeploy", "tiny__cancel", "tiny__reset"]
 
 
@@ -228,7 +252,7 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     plan = compile_spec(spec, last)
     new = replace(assignment(plan, {"Out": 1}), location=f"{decision}:1")
     decision.write_text(json.dumps(mapping_of_assignment(new)))
-    monkeypatch.setattr(api, "read_deployed_options", lambda *_: last)
+    replace_function(monkeypatch, api, "read_deployed_options", lambda *_: last)
     assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0
     assert main(["redeploy", str(spec)]) == 0
     assert asked == [
@@ -296,9 +320,9 @@ def test_a_unit_is_reset_although_dagster_cannot_record_it(
     home, name = unrecorded
     [first, *_] = read_status(Catalog(home), name).units
     done: list[Any] = []
-    monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
-    monkeypatch.setattr(api, "reset_unit", lambda *given, **named: done.append((*given[1:], named)))
-    monkeypatch.setattr(api, "await_reset", lambda *given: done.append(given[1:4]))
+    replace_function(monkeypatch, api, "await_silent_machines", lambda *_: None)
+    replace_function(monkeypatch, api, "reset_unit", lambda *given, **named: done.append((*given[1:], named)) or 1)
+    replace_function(monkeypatch, api, "await_reset", lambda *given: done.append(given[1:4]))
     assert main(["reset", name, "--unit", first.name]) == 0
     assert f"Dagster cannot record that {first.name} is reset" in capsys.readouterr().err
     reset = (name, first.name, {"generation": first.generation, "force": False})
@@ -315,7 +339,9 @@ def test_a_deployment_is_one_although_dagster_cannot_record_it(
 
     monkeypatch.setattr(jobs, "Jobs", Unrecorded)
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
-    monkeypatch.setattr(api, "await_running_pes", lambda _catalog, name, _seconds: asked.append(("await", name)))
+    replace_function(
+        monkeypatch, api, "await_running_pes", lambda _catalog, name, _seconds: asked.append(("await", name))
+    )
     spec = tmp_path / "app.yaml"
     spec.write_text(KEYED)
     assert main([command, str(spec)]) == 0

@@ -12,11 +12,13 @@ import pytest
 
 from streams_orchestration.cli import deploying, foreground, main, running
 from streams_orchestration.runtime import api
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration_tests.cli.fake_jobs import FakeJobs, replace_jobs
+from streams_orchestration_tests.cli.fake_jobs import replace_jobs
 from streams_orchestration_tests.cli.made_up import metrics, pe, sink, status, unit
 from streams_orchestration_tests.cli.specs import BROKEN, COPY, TINY
+from streams_orchestration_tests.fake_functions import replace_function
 
 Capture = pytest.CaptureFixture[str]
 
@@ -58,25 +60,28 @@ def test_a_deployment_is_one_document(command: str, spec: str, capsys: Capture):
 
 
 def test_a_cancelled_application_is_one_document(capsys: Capture, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(api, "read_status", lambda _catalog, _name: status(state="STOPPED"))
-    monkeypatch.setattr(api, "open_catalog", lambda home, _name: api.Catalog(home))
-    monkeypatch.setattr(api, "require_deployed", lambda *_: None)
+    replace_function(monkeypatch, api, "read_status", lambda _catalog, _name: status(state="STOPPED"))
+    replace_function(monkeypatch, api, "open_catalog", lambda home, _name: api.Catalog(home))
+    replace_function(monkeypatch, api, "require_deployed", lambda *_: None)
+    replace_function(monkeypatch, api, "cancel_application", lambda *_: ())
     written = document(capsys, "cancel", "flights")
     assert (written["application"], written["state"]) == ("flights", "STOPPED")
 
 
 def test_a_reset_names_every_unit(capsys: Capture, monkeypatch: pytest.MonkeyPatch):
-    def reset(_jobs: FakeJobs, name: str, *, force: bool) -> None:
+    def reset(_catalog: Catalog, _application: str, name: str, *, generation: int | None, force: bool) -> int:
         if name == "pe-0":
             message = "no attempt is left"
             raise StreamsRuntimeError(message)
+        return 2
 
     pes = tuple(pe(number, unit=f"pe-{number}", state="FAILED", error="boom") for number in range(2))
     units = tuple(unit(name=each.unit, region=None, pes=(each.id,)) for each in pes)
-    monkeypatch.setattr(api, "read_status", lambda _catalog, _name: status(pes=pes, units=units))
-    monkeypatch.setattr(api, "open_catalog", lambda home, _: api.Catalog(home))
-    monkeypatch.setattr(api, "await_silent_machines", lambda *_: None)
-    monkeypatch.setattr(FakeJobs, "reset", reset)
+    replace_function(monkeypatch, api, "read_status", lambda _catalog, _name: status(pes=pes, units=units))
+    replace_function(monkeypatch, api, "open_catalog", lambda home, _: api.Catalog(home))
+    replace_function(monkeypatch, api, "await_silent_machines", lambda *_: None)
+    replace_function(monkeypatch, api, "reset_unit", reset)
+    replace_function(monkeypatch, api, "await_reset", lambda *_: None)
     written = document(capsys, "reset", "flights", exit_status=1)
     assert written["units"] == [
         {"unit": "pe-0", "reset": False, "error": "no attempt is left"},
@@ -92,9 +97,8 @@ def test_a_run_has_its_results(
     pl.DataFrame({"x": [3, 1, 2]}).write_parquet(tmp_path / "part-0.parquet")
     done = status(state="COMPLETED", sinks=(sink(operator="Copy", path=tmp_path, rows=3),))
     follow(done, monkeypatch)
-    monkeypatch.setattr(api, "require_continuable", lambda *_: None)
-    monkeypatch.setattr(api, "read_status_if_deployed", lambda *_: done if before else None)
-    monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
+    replace_function(monkeypatch, api, "read_status_to_continue", lambda *_: done if before else None)
+    replace_function(monkeypatch, api, "read_metrics", lambda *_: metrics())
     written = document(capsys, "run", spec, "--max-rows", "2")
     assert (written["application"], written["state"]) == ("copy", "COMPLETED")
     (result,) = written["results"]

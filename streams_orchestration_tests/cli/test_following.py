@@ -16,6 +16,7 @@ from streams_orchestration.cli.following import (
 from streams_orchestration.cli.interrupts import BackgroundCall, Interrupts
 from streams_orchestration.cli.terminal import SafeConsole
 from streams_orchestration.runtime import api
+from streams_orchestration.runtime.catalog.cause_kinds import NamedKind
 from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.catalog.unit_columns import Tries
 from streams_orchestration.runtime.errors.errors import CatalogLostError, HostLaunchError
@@ -24,9 +25,11 @@ from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.reset_decisions import RETRIES, SENSOR_GRACE_SECONDS
 from streams_orchestration_tests.cli.fake_foreground import FakeForeground
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.runtime.readings import changed
 
 DONE = status(state="COMPLETED", pes=(pe(0, state="COMPLETED"),))
+AWAY = NamedKind("no answer")
 FAILED = status(pes=(pe(0, state="FAILED", error="boom"), pe(1)))
 
 
@@ -68,7 +71,7 @@ class World(FakeForeground):
 
     def follow(self) -> ApplicationStatus:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(api, "now", lambda: self.clock)
+            replace_function(patch, api, "now", lambda: self.clock)
             return self._follower.follow()
 
     def advance_and_read(self) -> ApplicationStatus:
@@ -165,9 +168,9 @@ def test_the_cause_of_a_unit_s_failure_is_reported_once():
 
 
 def test_a_reset_that_is_to_wait_is_announced_and_one_for_a_cause_outside_counts_no_attempts():
-    away = unit(generation=3, attempts=7, max_attempts=12, kind="a", tries=(Tries("a", 7, NOW),), give_up_at=NOW + 999,
-                outage={"detected": NOW})  # fmt: skip
-    failing = pe(0, state="FAILED", error="ConnectionError: no answer", kind="a", outside=True)
+    away = unit(generation=3, attempts=7, max_attempts=12, kind=AWAY, tries=(Tries(AWAY, 7, NOW),),
+                give_up_at=NOW + 999, outage={"detected": NOW})  # fmt: skip
+    failing = pe(0, state="FAILED", error="ConnectionError: no answer", kind=AWAY, outside=True)
     world = World([replace(FAILED, units=(away,), pes=(failing, pe(1)))] * 140 + [DONE])
     world.follow()
     assert world.notes.said[:2] == [

@@ -32,6 +32,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration_tests.cli.fake_foreground import FakeForeground, FakeStart
 from streams_orchestration_tests.cli.made_up import pe, status, unit
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.runtime.locked import deploy
 
 TIMEOUT_SECONDS = 60.0
@@ -108,9 +109,9 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     copy: PlannedCompilation, home: Home, monkeypatch: pytest.MonkeyPatch
 ):
     loaded, order = threading.Event(), []
-    monkeypatch.setattr(api, "await_engines", lambda *_: order.append(loaded.is_set()))
+    replace_function(monkeypatch, api, "await_engines", lambda *_: order.append(loaded.is_set()))
     monkeypatch.setattr(Start, "record_deployment", lambda *_: loaded.set())
-    monkeypatch.setattr(api, "await_running_pes", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
+    replace_function(monkeypatch, api, "await_running_pes", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
     start = start_of(copy, home)
     start.launch_and_await_running(pytest.fail)
     assert order == [False, True], "before the engines are up, and before the PEs run"
@@ -142,9 +143,9 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
             connection.execute(update(tables.application).values(state="COMPLETED"))
 
     monkeypatch.setattr(foreground, "BackgroundCall", Waiting)
-    monkeypatch.setattr(api, "bring_up", late)
-    monkeypatch.setattr(api, "await_engines", lambda *_: None)
-    monkeypatch.setattr(api, "await_running_pes", complete)
+    replace_function(monkeypatch, api, "bring_up", late)
+    replace_function(monkeypatch, api, "await_engines", lambda *_: None)
+    replace_function(monkeypatch, api, "await_running_pes", complete)
     monkeypatch.setattr(Start, "record_deployment", lambda *_: None)
     start = start_of(copy, home)
     with Interrupts(lambda: None) as interrupts:
@@ -190,7 +191,7 @@ def test_an_interrupt_does_not_wait_for_a_reset_that_hangs(display: Display, mon
 
 
 def test_hosts_are_judged_by_the_clock_of_the_catalog(display: Display, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "now", lambda: time.time() - 3600.0)
+    replace_function(monkeypatch, api, "now", lambda: time.time() - 3600.0)
     application = FakeForeground(polls=5)
     with Interrupts(lambda: None) as interrupts:
         assert run_in_foreground(FakeStart(application), application, display, interrupts).state == "COMPLETED"

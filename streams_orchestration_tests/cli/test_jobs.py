@@ -17,6 +17,7 @@ from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.region_events import FailureCause
@@ -51,7 +52,7 @@ def test_resets_that_are_recorded_at_the_same_time_do_not_block_each_other(
     controls: jobs.Jobs, runtime: Runtime, tmp_path: Path
 ):
     units = ("region-0", "region-1")
-    both = [BackgroundCall(lambda each=unit: controls.record_reset(failure(each))) for unit in units]
+    both = [BackgroundCall(lambda each=unit: controls.record_reset(each, 1)) for unit in units]
     for each in both:
         assert each.wait(TIMEOUT_SECONDS)
         each.result()
@@ -59,8 +60,21 @@ def test_resets_that_are_recorded_at_the_same_time_do_not_block_each_other(
         assert [run.status for run in instance.get_runs()] == [dg.DagsterRunStatus.SUCCESS] * 2
     assert {call[2:4] for call in runtime.calls if call[0] == "reset_unit"} == {(unit, 1) for unit in units}
     runtime.calls.clear()
-    controls.record_reset(failure("region-0"))
+    controls.record_reset("region-0", 1)
     assert not runtime.called("reset_unit"), "a run shows it already"
+
+
+def test_a_reset_is_recorded_although_an_earlier_run_for_it_has_failed(
+    controls: jobs.Jobs, runtime: Runtime, tmp_path: Path
+):
+    runtime.error, runtime.refused = StreamsRuntimeError("no attempt is left"), "reset_unit"
+    with pytest.raises(StreamsRuntimeError, match="no attempt is left"):
+        controls.record_reset("region-0", 1)
+    runtime.error = None
+    controls.record_reset("region-0", 1)
+    with dagster_instance(Home(tmp_path / "home")) as instance:
+        statuses = [run.status for run in instance.get_runs()]
+    assert statuses == [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE], "the newest first"
 
 
 def test_a_reset_is_begun_while_another_one_is_being_recorded(
@@ -79,7 +93,7 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
     monkeypatch.setattr(runtime, "await_reset", await_reset)
     monkeypatch.setattr(runtime, "reset_unit", begin)
     begun: list[str] = []
-    record = BackgroundCall(lambda: controls.record_reset(failure("region-0")))
+    record = BackgroundCall(lambda: controls.record_reset("region-0", 1))
     try:
         assert recording.wait(TIMEOUT_SECONDS)
         Foreground(Catalog(Home(tmp_path / "home")), "demo").begin_reset(failure("region-1")).result()
@@ -106,6 +120,20 @@ def test_a_deployment_of_a_command_is_recorded_as_the_job_would_have_done(
         checks = [dg.AssetCheckKey(keys[-1], "failures_are_mended"), dg.AssetCheckKey(keys[-2], "runs_here")]
         records = [instance.get_latest_asset_check_evaluation_record(key) for key in checks]
         assert all(each is not None and each.evaluation is not None for each in records)
+
+
+def test_a_stop_of_a_command_is_recorded_by_the_job_that_would_have_done_it(
+    controls: jobs.Jobs, runtime: Runtime, tmp_path: Path
+):
+    runtime.status = running(state="STOPPED")
+    controls.record_cancel()
+    assert not runtime.called("cancel_application", "stop_orphans"), "the command has stopped it"
+    with dagster_instance(Home(tmp_path / "home")) as instance:
+        (run,) = instance.get_runs()
+        assert (run.job_name, run.status) == ("demo__cancel", dg.DagsterRunStatus.SUCCESS)
+        (record,) = instance.fetch_observations(dg.AssetKey(["demo", "deployment"]), limit=1).records
+        assert record.asset_observation is not None
+        assert record.asset_observation.metadata["streams/state"].value == "STOPPED"
 
 
 def test_a_revert_of_a_command_is_recorded_by_the_job_that_would_have_done_it(

@@ -13,11 +13,14 @@ from streams_orchestration.cli.progress import progress_table
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.cause_kinds import FilesKind, PeKind
+from streams_orchestration.runtime.catalog.unit_columns import Tries
 from streams_orchestration.runtime.observing.last_redeploy import LastRedeploy
 from streams_orchestration.runtime.observing.reading import read_status_if_deployed
 from streams_orchestration.runtime.programs.spread import LevelSpread, Share
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import NOW, host, metrics, pe, sink, status, unit
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.runtime.readings import unit_event
 
 FAILURE_KEYS = {
@@ -59,6 +62,16 @@ def test_details_say_how_old_the_last_delivery_is():
     actual = json.loads(json.dumps(api.build_status_document(delivered, metrics(), NOW), default=str))
     assert (actual["sinks"][0]["delivered_at"], actual["sinks"][0]["delivery_age_seconds"]) == (NOW - 3, 3.0)
     assert api.build_status_document(status(), metrics(), NOW)["sinks"][0]["delivery_age_seconds"] is None
+
+
+def test_the_document_has_the_texts_of_the_kinds_of_causes():
+    kind = FilesKind(0, "north")
+    away = unit(kind=kind, tries=(Tries(kind, 2, NOW, lately=True),))
+    document = api.build_status_document(status(units=(away,), pes=(pe(0, kind=PeKind(0)),)), metrics(), NOW)
+    actual = json.loads(json.dumps({name: document[name] for name in ("pes", "units")}, default=str))
+    text = "files: host 0 on north"
+    assert (actual["pes"][0]["kind"], actual["units"][0]["kind"]) == ("PE 0", text)
+    assert actual["units"][0]["tries"] == [[text, 2, NOW, True]]
 
 
 def test_details_show_how_channels_are_spread_over_tasks():
@@ -154,9 +167,9 @@ def test_the_last_redeploy_is_one_line(redeployed: LastRedeploy, runs: bool, lin
 def test_the_last_redeploy_is_in_the_details_and_in_the_document(monkeypatch: pytest.MonkeyPatch):
     text = " ".join(rendered(details(status(), NOW, metrics(), REDEPLOY), colour=False, width=200).split())
     assert redeploy_line(REDEPLOY, NOW, runs=True).plain in text
-    monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
+    replace_function(monkeypatch, api, "read_metrics", lambda *_: metrics())
     for known, key in ((None, None), (REDEPLOY, asdict(REDEPLOY))):
-        monkeypatch.setattr(api, "read_last_redeploy", lambda *_, known=known: known)
+        replace_function(monkeypatch, api, "read_last_redeploy", lambda *_, known=known: known)
         assert status_document(Catalog(Home(Path("/nowhere"))), status())["last_redeploy"] == key
 
 

@@ -24,6 +24,7 @@ from streams_orchestration.model.profile import (
 from streams_orchestration.model.profile_document import read_profile
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.observing.profiles.measuring import Measurement
+from streams_orchestration_tests.fake_functions import replace_function
 
 FOUND = Profile(
     "demo",
@@ -45,8 +46,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, fl
         calls.append((application, seconds))
         return Measurement(FOUND, ("it was ended early",))
 
-    monkeypatch.setattr(api, "measure_application", measure)
-    monkeypatch.setattr(api, "open_catalog", lambda home, _: api.Catalog(home))
+    replace_function(monkeypatch, api, "measure_application", measure)
+    replace_function(monkeypatch, api, "open_catalog", lambda home, _: api.Catalog(home))
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     return calls
 

@@ -20,6 +20,7 @@ from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.stored_compilation import stored
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.specs import KEYED
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.runtime.locked import deploy
 
 
@@ -44,6 +45,6 @@ def test_a_redeploy_keeps_the_options_of_a_redeploy_for_which_it_has_waited(
         raise StreamsRuntimeError(message)
 
     for name, function in (("lock_start", lock), ("bring_up", bring_up), ("require_java", lambda: None)):
-        monkeypatch.setattr(api, name, function)
+        replace_function(monkeypatch, api, name, function)
     assert main(["redeploy", str(spec), *option]) == 1
     assert brought == [(("New", 3),)]

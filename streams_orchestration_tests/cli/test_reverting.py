@@ -25,6 +25,7 @@ from streams_orchestration.runtime.programs.stored_compilation import stored
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.fake_jobs import replace_jobs
 from streams_orchestration_tests.cli.specs import KEYED
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.runtime.locked import deploy
 
 Capture = pytest.CaptureFixture[str]
@@ -52,7 +53,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
         message = "that is all"
         raise StreamsRuntimeError(message)
 
-    monkeypatch.setattr(api, "bring_up", bring_up)
+    replace_function(monkeypatch, api, "bring_up", bring_up)
     return asked
 
 
@@ -87,7 +88,7 @@ def test_a_revert_after_the_trial_is_shown_by_dagster_once_its_pes_run(
     spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     jobs = replace_jobs(monkeypatch)
-    monkeypatch.setattr(api, "bring_up", lambda *_, **__: None)
+    replace_function(monkeypatch, api, "bring_up", lambda *_, **__: None)
     redeployed(spec, "PASSED")
     assert main(["redeploy", "app", "--revert"]) == 0
     assert jobs == [("record revert", "app")]
@@ -114,7 +115,7 @@ def test_a_revert_that_waits_for_another_redeploy_restores_the_plan_from_before_
         return lock_start(home, application, command)
 
     redeployed(spec, "PASSED")
-    monkeypatch.setattr(api, "lock_start", lock_after_another_redeploy)
+    replace_function(monkeypatch, api, "lock_start", lock_after_another_redeploy)
     revert()
     assert asked == [((("New", 4),), Revert())]
 

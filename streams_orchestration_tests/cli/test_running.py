@@ -33,19 +33,18 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import host, metrics, pe, sink, status, unit
 from streams_orchestration_tests.cli.specs import COPY, KEYED
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.runtime.locked import deploy
 from streams_orchestration_tests.runtime.starters import Starting
 
 Capture = pytest.CaptureFixture[str]
-REQUIRE_CONTINUABLE = api.require_continuable
 
 
 @pytest.fixture
 def spec(java_is_installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A spec that could run; what would run it is replaced."""
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(api, "require_continuable", lambda *_: None)
-    monkeypatch.setattr(api, "read_metrics", lambda *_: metrics())
+    replace_function(monkeypatch, api, "read_metrics", lambda *_: metrics())
     (tmp_path / "lines.csv").write_text("x\n1\n")
     path = tmp_path / "copy.yaml"
     path.write_text(COPY)
@@ -69,7 +68,7 @@ def world(before: ApplicationStatus | None, after: ApplicationStatus, monkeypatc
         return replace(after, application="copy")
 
     Home.default().prepare()
-    monkeypatch.setattr(api, "read_status_if_deployed", lambda _catalog, _name: before)
+    replace_function(monkeypatch, api, "read_status_to_continue", lambda _catalog, _wanted: before)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
     return calls
 
@@ -107,7 +106,6 @@ def test_a_complete_application_is_run_again_with_fresh(spec: str, monkeypatch: 
 def test_a_changed_spec_is_refused_and_no_continuation_is_announced(
     spec: str, state: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
-    monkeypatch.setattr(api, "require_continuable", REQUIRE_CONTINUABLE)
     monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: pytest.fail("it runs"))
     deploy(Home.default(), deployable(compile_spec(spec)))
     with Catalog(Home.default()).write() as connection:
@@ -205,8 +203,12 @@ def test_a_run_takes_the_start_lock_once_and_upgrades_the_catalog_once(
 ):
     calls: list[str] = []
     lock, upgrade = api.lock_start, api.upgrade_older_catalog
-    monkeypatch.setattr(api, "lock_start", lambda *given, **named: (calls.append("lock"), lock(*given, **named))[1])
-    monkeypatch.setattr(api, "upgrade_older_catalog", lambda catalog: (calls.append("upgrade"), upgrade(catalog))[1])
+    replace_function(
+        monkeypatch, api, "lock_start", lambda *given, **named: (calls.append("lock"), lock(*given, **named))[1]
+    )
+    replace_function(
+        monkeypatch, api, "upgrade_older_catalog", lambda catalog: (calls.append("upgrade"), upgrade(catalog))[1]
+    )
     world(before, status(state="COMPLETED", sinks=()), monkeypatch)
     assert main(["run", spec]) == 0
     assert calls == ["upgrade", "lock"]
@@ -226,7 +228,7 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     home = Home(tmp_path / "home").prepare()
     world(None, status(), monkeypatch)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
-    monkeypatch.setattr(api, "bring_up", lambda *_, **__: None)
+    replace_function(monkeypatch, api, "bring_up", lambda *_, **__: None)
     monkeypatch.setattr(Start, "record_deployment", lambda *_: None)
     assert main(["run", spec]) == 0
 
@@ -236,7 +238,6 @@ def keyed(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """An application that a redeploy has given another width than its spec has."""
     path = tmp_path / "app.yaml"
     path.write_text(KEYED)
-    monkeypatch.setattr(api, "require_continuable", REQUIRE_CONTINUABLE)
     monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: status(state="STOPPED"))
     deploy(Home(tmp_path / "home"), deployable(compile_spec(path, Options(widths=(("New", 3),)))))
     return str(path)
@@ -349,6 +350,14 @@ def test_an_application_that_cannot_run_leaves_no_state_directory(
     Path(spec).write_text(COPY.replace("format: csv}", "format: csv, separator: no}"))
     assert main(["run", spec]) == 1
     assert not (tmp_path / "home").exists()
+
+
+def test_the_first_run_checks_once_that_the_application_can_run_here(spec: str, monkeypatch: pytest.MonkeyPatch):
+    checks: list[str] = []
+    monkeypatch.setattr(api, "require_java", lambda: checks.append("java"))
+    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: status(state="COMPLETED", sinks=()))
+    assert main(["run", spec]) == 0
+    assert checks == ["java"]
 
 
 LONG = "a" * 300

@@ -19,6 +19,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.cli.fake_jobs import replace_jobs
 from streams_orchestration_tests.cli.specs import KEYED
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.runtime.locked import deploy
 
 Capture = pytest.CaptureFixture[str]
@@ -124,7 +125,7 @@ def test_a_savepoint_waits_for_whoever_starts_or_redeploys_the_application(
         waiting(starter)
         return lock_start(home, application, command)
 
-    monkeypatch.setattr(api, "lock_start", lock)
+    replace_function(monkeypatch, api, "lock_start", lock)
     assert main(["savepoint", "create", "app", "first"]) == 0
     assert "app is being started by `streams redeploy` (pid 4711" in capsys.readouterr().err
 

@@ -32,6 +32,7 @@ from streams_orchestration.runtime.observing.metrics import CustomMetric
 from streams_orchestration.runtime.observing.snapshots import ObservedApplication, Snapshot
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration_tests.cli.made_up import NOW, metrics, operator_metrics, pe, status, unit
+from streams_orchestration_tests.fake_functions import replace_function
 
 SOON = functools.partial(wait_for_idle, max_sleep=0.1)
 """The wait behind each key. Where other threads of the worker work it would last a second; the screen is awaited."""
@@ -309,8 +310,8 @@ def test_many_rows_are_cut_and_said_to_be():
 def test_without_a_terminal_the_table_is_written_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr(api, "read_snapshot", lambda _catalog, _application: FAILED)
-    monkeypatch.setattr(api, "open_catalog", lambda home, _: api.Catalog(home))
+    replace_function(monkeypatch, api, "read_snapshot", lambda _catalog, _application: FAILED)
+    replace_function(monkeypatch, api, "open_catalog", lambda home, _: api.Catalog(home))
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     assert main(["top", "flights"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -333,7 +334,7 @@ class Terminal(io.StringIO):
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setattr(api, "read_snapshot", lambda _catalog, _application: snapshot())
+    replace_function(monkeypatch, api, "read_snapshot", lambda _catalog, _application: snapshot())
     monkeypatch.setattr(sys, "stdin", Terminal())
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)

@@ -12,6 +12,13 @@ from streams_orchestration.runtime.storage.home import Home
 OWN = "127.0.0.1:3100"
 
 
-def client_of(home: Home, token: str | None = None, only: str | None = None, *, actions: bool = False) -> TestClient:
+def client_of(
+    home: Home,
+    token: str | None = None,
+    only: str | None = None,
+    *,
+    actions: bool = False,
+    reader: SnapshotReader | None = None,
+) -> TestClient:
     access = Access("127.0.0.1", 3100, token, actions)
-    return TestClient(create_app(SnapshotReader(home, only), access), base_url=f"http://{OWN}")
+    return TestClient(create_app(reader or SnapshotReader(home, only), access), base_url=f"http://{OWN}")

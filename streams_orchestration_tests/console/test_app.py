@@ -28,6 +28,7 @@ from streams_orchestration.runtime.settings.settings import SAMPLES
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.clients import OWN, client_of
 from streams_orchestration_tests.console.deployed import CAUSE, Deployed
+from streams_orchestration_tests.fake_functions import replace_function
 
 TOKEN = "a-token-of-some-length"
 
@@ -200,7 +201,7 @@ def test_an_application_of_another_version_is_said_to_be_unreadable(
         await anext(events)
         return await anext(events)
 
-    monkeypatch.setattr(api, "read_status", read_status)
+    replace_function(monkeypatch, api, "read_status", read_status)
     event = asyncio.run(second())
     assert event.startswith("event: unreadable")
     assert "another version" in event
@@ -221,8 +222,18 @@ def test_looks_that_take_long_come_less_often(cost: float, shown: bool, pause: f
     assert pause_after(cost, shown=shown) == pytest.approx(pause)
 
 
-def test_the_history_grows_by_what_is_read(client: TestClient):
-    client.get("/api/applications/app/state")
+def test_the_history_grows_by_events_and_by_no_request(deployed: Deployed):
+    async def read() -> None:
+        events = reader.events("app")
+        await anext(events)
+        await anext(events)
+
+    reader = SnapshotReader(deployed.home)
+    client = client_of(deployed.home, reader=reader)
+    for path in ("", "/app/state"):
+        assert client.get(f"/api/applications{path}").status_code == 200
+    assert reader.histories == {}
+    asyncio.run(read())
     for name in ("Rows", "PE 0"):
         series = client.get("/api/applications/app/history", params={"name": name}).json()
         assert len(series["at"]) == len(series["rate"]) == 1

@@ -18,6 +18,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration_tests.console.conftest import served
 from streams_orchestration_tests.console.deployed import Deployed
+from streams_orchestration_tests.fake_functions import replace_function
 
 
 def test_pages_without_number_leave_room_for_answers(deployed: Deployed):
@@ -50,7 +51,7 @@ def test_pages_that_are_opened_at_once_share_one_look(deployed: Deployed, monkey
             await anext(page)
         return set(await asyncio.gather(*(anext(page) for page in pages)))
 
-    monkeypatch.setattr(api, "read_status", counted)
+    replace_function(monkeypatch, api, "read_status", counted)
     (event,) = asyncio.run(first_events())
     assert event.startswith("event: snapshot")
     assert polls == ["app"]
@@ -89,7 +90,7 @@ def test_an_error_that_nobody_expects_is_told_to_pages_and_the_reader_goes_on(
         running.cancel()
         return [event.partition("\n")[0] for event in events[1:]]
 
-    monkeypatch.setattr(api, "read_status", read)
+    replace_function(monkeypatch, api, "read_status", read)
     monkeypatch.setattr(reading, "pause_after", lambda *_, **__: 0.0)
     monkeypatch.setattr(reading, "SHOWN_SECONDS", 0.0)
     seen = asyncio.run(kinds())
@@ -112,7 +113,7 @@ def test_applications_that_cannot_be_listed_do_not_end_the_reader(deployed: Depl
             assert not running.done()
         running.cancel()
 
-    monkeypatch.setattr(api, "list_applications", listed)
+    replace_function(monkeypatch, api, "list_applications", listed)
     monkeypatch.setattr(reading, "pause_after", lambda *_, **__: 0.0)
     monkeypatch.setattr(reading, "HISTORY_POLL_SECONDS", 0.0)
     asyncio.run(run())

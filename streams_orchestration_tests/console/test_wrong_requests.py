@@ -11,6 +11,7 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration_tests.console.clients import client_of
 from streams_orchestration_tests.console.deployed import Deployed
+from streams_orchestration_tests.fake_functions import replace_function
 
 BODIES = {
     "nothing": b"",
@@ -66,7 +67,7 @@ def test_a_defect_is_answered_500_and_logged(
     def read_status(_catalog: Catalog, _application: str) -> NoReturn:
         raise KeyError
 
-    monkeypatch.setattr(api, "read_status", read_status)
+    replace_function(monkeypatch, api, "read_status", read_status)
     answer = client_of(deployed.home).get("/api/applications/app/state")
     assert answer.status_code == 500
     assert answer.json()["error"] == "The console failed. The terminal in which it runs shows the reason."

@@ -37,6 +37,7 @@ from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
 from streams_orchestration.runtime.units.unit_status import Cut
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.orchestration.dagster_page import new_project
 from streams_orchestration_tests.orchestration.statuses import NOW, measured, running
 from streams_orchestration_tests.quick_storages import quick_storages
@@ -115,7 +116,9 @@ class Runtime(SimpleNamespace):
     machines: tuple[Any, ...] = ()
 
     def __init__(self) -> None:
-        super().__init__(calls=[], status=None, orphans=(), generation=1, error=None, refused=None, redeployment=None)
+        super().__init__(
+            calls=[], reasons=[], status=None, orphans=(), generation=1, error=None, refused=None, redeployment=None
+        )
         self.deployed: Any = None
         self.under_way: str | None = None
 
@@ -124,9 +127,14 @@ class Runtime(SimpleNamespace):
         if self.error is not None and self.refused in (None, name):
             raise self.error
 
+    def _start_hosts(self, catalog: Catalog, application: str) -> None:
+        """Refuse to start hosts as the runtime does; `reasons` has the reason of each call, or None."""
+        self.reasons.append(catalog.home.short_lived)
+        require_lasting_hosts(catalog, application)
+
     def write_and_try_out(self, catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
         """`redeployment` is what becomes of what is deployed."""
-        require_lasting_hosts(catalog, wanted.name)
+        self._start_hosts(catalog, wanted.name)
         before, replaces = self.status, False
         match request:
             case StartOver():
@@ -170,7 +178,7 @@ class Runtime(SimpleNamespace):
         return self.redeployment
 
     def launch_hosts(self, catalog: Catalog, application: str, *, asked_at: float | None) -> tuple[str, ...]:
-        require_lasting_hosts(catalog, application)
+        self._start_hosts(catalog, application)
         self._called("launch_hosts", application)
         return ("host 0, pid 4711",)
 
@@ -181,19 +189,20 @@ class Runtime(SimpleNamespace):
     def await_reset(
         self, catalog: Catalog, application: str, unit: str, failed: int | None, timeout: float, say: object
     ) -> None:
+        self.reasons.append(catalog.home.short_lived)
         self._called("await_reset", application, unit, failed, timeout)
 
-    def cancel_application(self, catalog: Catalog, application: str, timeout: float) -> Any:
+    def cancel_application(self, catalog: Catalog, application: str, timeout: float) -> tuple[Any, ...]:
         self._called("cancel_application", application, timeout)
-        return self.status
+        return self.orphans
 
-    def stop_orphans(self, catalog: Catalog, application: str) -> tuple[str, ...]:
+    def stop_orphans(self, catalog: Catalog, application: str) -> tuple[Any, ...]:
         return self.orphans
 
     def reset_unit(
         self, catalog: Catalog, application: str, unit: str, *, generation: int | None = None, force: bool = False
     ) -> int:
-        require_lasting_hosts(catalog, application)
+        self._start_hosts(catalog, application)
         self._called("reset_unit", application, unit, generation, force)
         return self.generation
 
@@ -250,7 +259,7 @@ class Runtime(SimpleNamespace):
         """Take the place of the runtime's functions that this has, now and as later replaced on it."""
         for name in dir(type(self)):
             if not name.startswith("_") and name not in ("replace", "called") and isfunction(getattr(type(self), name)):
-                monkeypatch.setattr(api, name, partial(self._call, name))  # fails if the runtime has no such function
+                replace_function(monkeypatch, api, name, partial(self._call, name))
 
     def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
         return getattr(self, name)(*arguments, **named)

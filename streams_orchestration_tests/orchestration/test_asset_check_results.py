@@ -17,6 +17,7 @@ from streams_orchestration.orchestration.sensors import SENSOR
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.redeployments import KEPT, outcome
 from streams_orchestration_tests.orchestration.shown_states import health, not_evaluated
@@ -77,7 +78,7 @@ class Deployed:
 def deployed(spec: Path, home: Home, runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     with dg.DagsterInstance.ephemeral() as instance:
         application = Deployed(build_definitions(spec.parent, home), instance, runtime)
-        monkeypatch.setattr(api, "now", lambda: application.now)
+        replace_function(monkeypatch, api, "now", lambda: application.now)
         yield application
 
 

@@ -95,7 +95,7 @@ def test_commands_record_under_the_keys_that_the_state_directory_keeps(spec: Pat
     runtime.status = running()
 
     def recorded() -> set[str]:
-        Jobs(Catalog(home), "demo").cancel()
+        Jobs(Catalog(home), "demo").record_cancel()
         with dagster_instance(home) as instance:
             return {key.path[0] for key in instance.all_asset_keys()}
 

@@ -175,3 +175,5 @@ def test_a_run_with_a_container_of_its_own_starts_hosts_by_agents_only(
             assert "no host of demo is started: with the run launcher PodLauncher" in said
             assert "Keep `streams agent` running" in said
             assert not runtime.called("replace", "launch_hosts", "reset_unit")
+        else:
+            assert runtime.reasons == ["with the run launcher PodLauncher this run may have a container of its own"] * 2

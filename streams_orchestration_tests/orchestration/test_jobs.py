@@ -197,11 +197,12 @@ def test_a_spec_that_does_not_compile_is_not_deployed(spec: Path, home: Home, ru
     assert not runtime.calls
 
 
-def test_cancelling_stops_and_records(defs: dg.Definitions, runtime: Runtime):
-    runtime.status = running(state="STOPPED")
+def test_cancelling_stops_and_records_and_names_orphans(defs: dg.Definitions, runtime: Runtime, capfd: Any):
+    runtime.status, runtime.orphans = running(state="STOPPED"), ("java (pid 4712)",)
     result = run(defs, "demo__cancel", {"ops": {"stop_hosts": {"config": {"timeout": 5.0}}}})
     assert runtime.calls == [("cancel_application", "demo", 5.0), ("read_status", "demo")]
     assert "demo/deployment" in reported(result)
+    assert "java (pid 4712)" in capfd.readouterr().err
 
 
 def test_resetting_resets_waits_and_records(defs: dg.Definitions, runtime: Runtime):

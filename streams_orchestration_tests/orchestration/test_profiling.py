@@ -32,6 +32,7 @@ from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.observing.profiles.measuring import Measurement
 from streams_orchestration.runtime.observing.profiles.outcomes import compare_with_profile, store_outcome
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.orchestration.conftest import Runtime, step
 from streams_orchestration_tests.orchestration.shown_states import stale_states
 from streams_orchestration_tests.orchestration.statuses import running
@@ -92,11 +93,11 @@ def measured(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
             raise NotDeployedError(application, (), home.root)
         return answers["deployed"]
 
-    monkeypatch.setattr(api, "measure_application", measure)
-    monkeypatch.setattr(api, "read_compilation", deployed)
-    monkeypatch.setattr(api, "read_compilation_if_any", lambda _catalog, _application: answers["deployed"])
-    monkeypatch.setattr(api, "compare_with_profile", compare_with_profile)
-    monkeypatch.setattr(api, "store_outcome", store_outcome)
+    replace_function(monkeypatch, api, "measure_application", measure)
+    replace_function(monkeypatch, api, "read_compilation", deployed)
+    replace_function(monkeypatch, api, "read_compilation_if_any", lambda _catalog, _application: answers["deployed"])
+    replace_function(monkeypatch, api, "compare_with_profile", compare_with_profile)
+    replace_function(monkeypatch, api, "store_outcome", store_outcome)
     return answers
 
 

@@ -36,6 +36,7 @@ from streams_orchestration.runtime.redeployment.draining import describe_redeplo
 from streams_orchestration.runtime.rollout import bringing_up, reverting
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.trials.trial import revert
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.orchestration.conftest import Runtime, step
 from streams_orchestration_tests.orchestration.redeployments import KEPT, LOST, MOVED, outcome
 from streams_orchestration_tests.orchestration.statuses import running
@@ -322,8 +323,8 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
 def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch, trial: str):
     for where in (trial_supervision, reverting, bringing_up):
         monkeypatch.setattr(where, "launch_hosts", lambda *_, **__: ())
-    monkeypatch.setattr(api, "launch_hosts", lambda *_, **__: ())
-    monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
+    replace_function(monkeypatch, api, "launch_hosts", lambda *_, **__: ())
+    replace_function(monkeypatch, api, "await_running_pes", lambda *_: None)
     first = deployable(compile_spec(spec))
     deploy(home, first)
     edit(spec, "width: 2", "width: 3")
@@ -359,8 +360,8 @@ def test_a_run_whose_state_no_plan_takes_over_allows_no_loss_of_it(
 
 @pytest.mark.slow
 def test_a_run_begins_where_a_savepoint_was_taken(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(api, "launch_hosts", lambda *_, **__: ())
-    monkeypatch.setattr(api, "await_running_pes", lambda *_: None)
+    replace_function(monkeypatch, api, "launch_hosts", lambda *_, **__: ())
+    replace_function(monkeypatch, api, "await_running_pes", lambda *_: None)
     deploy(home, deployable(compile_spec(spec)))
     create_savepoint(home, "demo", "noon")
     forget(home, deployable(compile_spec(spec)))

@@ -227,7 +227,7 @@ class Product:
                 for row in (units[name] for name in t.units)
             ],
             "resets": [
-                (row.attempts, row.kind, row.max_attempts - row.attempts, _spent(row))
+                (row.attempts, str(row.kind), row.max_attempts - row.attempts, _spent(row))
                 for row in (units[name] for name in t.units)
             ],
             "segments": [
@@ -305,7 +305,7 @@ def state_of_model(protocol: Protocol, world: World) -> dict[str, Any]:
 
 
 def _spent(row: UnitRow) -> list[tuple[str, int]]:
-    return sorted((each.kind, each.number) for each in row.tries or ())
+    return sorted((str(each.kind), each.number) for each in row.tries or ())
 
 
 def _position(stored: dict[str, Any]) -> tuple[Any, ...]:

@@ -25,7 +25,7 @@ from streams_orchestration.runtime.redeployment.redeploying import PlanChange, c
 from streams_orchestration.runtime.sinks.delivering import make_deliverers
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.tasks.stored_states import state_files
-from streams_orchestration.runtime.units import watch
+from streams_orchestration.runtime.trials import advancing
 from streams_orchestration.runtime.units.holding import close_epochs, describe_held_work, hold_units
 from streams_orchestration.runtime.units.reading import application_row
 from streams_orchestration_tests.runtime import locked
@@ -59,7 +59,7 @@ def visits(directory: Path, width: int, pes: int, kept: Sequence[str] = ("k", "n
 def undecided() -> Iterator[None]:
     """Let no redeploy on trial be decided in the block."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(watch, "is_on_trial", lambda *_: False)
+        patch.setattr(advancing, "is_trial_under_way", lambda *_: False)
         yield
 
 

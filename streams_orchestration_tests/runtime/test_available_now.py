@@ -11,7 +11,8 @@ from sqlalchemy import select, update
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.run_kinds import RunKind, find_sources_with_input
+from streams_orchestration.runtime.deployment.run_kinds import RunKind
+from streams_orchestration.runtime.deployment.source_probing import find_sources_with_input
 from streams_orchestration.runtime.errors.errors import NotDeployableError
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home

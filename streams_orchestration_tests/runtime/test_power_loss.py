@@ -167,7 +167,7 @@ def test_files_that_the_last_sweep_removed_do_not_reappear_after_a_power_loss(tm
     left.parent.mkdir(parents=True)
     write_durably(left, b"state")
     sync_names([left])
-    assert Host(local.home, local.name, 0, "mine", IdleEngine()).last_sweep()
+    assert Host(local.home, local.name, 0, "mine", IdleEngine()).janitor.last_sweep()
     assert not left.exists()
     disk.lose_power(removals=True)
     assert not left.exists()

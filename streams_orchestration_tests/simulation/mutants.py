@@ -164,12 +164,12 @@ MUTANTS: dict[str, Mutant] = {
     "results are forgotten in an outage": Mutant(
         Planner._commit,
         "    except CatalogUnavailableError:\n        raise\n",
-        "    except CatalogUnavailableError:\n        self.planned = self._done = None\n        raise\n",
+        "    except CatalogUnavailableError:\n        self._under_way = None\n        raise\n",
     ),
     "results are kept after a commit that was refused": Mutant(
         Planner.finish,
-        "    self.planned = self._done = None\n    if committed:\n",
-        "    if committed:\n        self.planned = self._done = None\n",
+        "    self._under_way = None\n    if committed:\n",
+        "    if committed:\n        self._under_way = None\n",
     ),
     "a change between the check and the wait is missed": Mutant(
         Planner._next, "changes.wait(mark, wake_at - began)", "changes.wait(changes.mark(), wake_at - began)"
@@ -224,7 +224,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "what a reset took back stays": Mutant(
         retraction.mark_retracted,
-        "connection.execute(update(f).where(after_cut(f, application, unit, epoch)).values(retracted=True))",
+        "retract_outputs(connection, application, unit, epoch)",
         "pass",
     ),
     "garbage is one batch after the cut": Mutant(
@@ -265,8 +265,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a hold is not renewed": Mutant(
         redeploying.units_on_hold,
-        "suppress(StreamsRuntimeError):\n                hold_units(held, begins=False)",
-        "suppress(StreamsRuntimeError):\n                pass",
+        "suppress(CatalogUnavailableError):\n                hold_units(held, begins=False)",
+        "suppress(CatalogUnavailableError):\n                pass",
     ),
     "two redeploys are under way at once": Mutant(
         start_lock._locked, "        return False\n", "        return True\n"
@@ -294,7 +294,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a revert repeats numbers of segments": Mutant(previous_plan._pe_values, "if stream in written}", "if False}"),
     "a redeploy repeats the generation": Mutant(
-        switching.begin, "generation = cut.generation + 1", "generation = cut.generation"
+        switching.begin_plan, "generation = cut.generation + 1", "generation = cut.generation"
     ),
     "a replaced host sweeps": Mutant(garbage._pes_on_other_hosts, "if actual != incarnation:", "if False:"),
     "a sweep asks the catalog before it lists": Mutant(

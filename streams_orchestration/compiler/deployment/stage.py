@@ -6,7 +6,7 @@ together: the PEs of a consistent region, or a single PE outside of regions. The
 positions from which sources begin, so that a deployment only has to write it down.
 
 This is the first stage that imports operators, because they know their initial positions. Where an operator is missing
-or cannot run here, the plan has a refusal instead of programs, and everything before it can still be looked at.
+or cannot run here, the plan has a refusal instead of programs, and everything before it can still be inspected.
 
     >>> from streams_orchestration.compiler.tour import results_before
     >>> plan, findings = DEPLOYMENT_STAGE.compute(results_before(DEPLOYMENT))

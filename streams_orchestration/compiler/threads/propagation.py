@@ -49,7 +49,7 @@ def count_threads(
     for source, _, target, _, _, _ in origins.followed:
         successors[source].append(target)
     components = producers_first(logical, physical, successors)
-    # A queue is one more consumer, behind which there is nothing.
+    # A queue is one more consumer, which sends nothing on.
     queues = {port: number for number, port in enumerate(origins.queued, len(successors))}
     for source, _, target, port, _, _ in origins.stopped:
         successors[source].append(queues[target, port])

@@ -112,8 +112,8 @@ class TransactionalProducer:
     ) -> None:
         """Write messages in order and the mark in one transaction, calling `settle` before the commit.
 
-        The messages of earlier calls in `refused` are forgotten. After the commit, `mark` is this delivery. Errors of
-        `messages` and `settle` pass unchanged. After any error the producer must be closed; a transaction that was not
+        The messages of earlier calls in `refused` are forgotten. After the commit, `mark` is this delivery. An
+        error of an argument passes unchanged. After any error the producer must be closed; a transaction that was not
         committed never becomes visible.
 
         Raises:

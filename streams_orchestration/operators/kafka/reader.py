@@ -196,7 +196,7 @@ class KafkaReader:
         if not wanted:
             return
         count, until = 0, world.monotonic() + wait
-        with uncollected():  # looking at new messages would take longer than making them
+        with uncollected():  # a scan of new messages would take longer than making them
             while count < limit:
                 messages, is_empty = self._taken(limit - count, patient=patient)
                 positions.update(self._at)

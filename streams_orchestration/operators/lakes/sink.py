@@ -162,8 +162,8 @@ def written_schema(context: OperatorContext, parameters: LakeSinkParameters) -> 
     """Return the schema of the tuples as columns of the table.
 
     Raises:
-        UnknownAttributeError, ValueError: attributes and columns do not match, or `partitionBy` names a column that is
-            not written, or all columns.
+        ValueError: attributes and columns do not match, or `partitionBy` names a column that is not written, or all
+            columns.
     """
     columns = target_columns(context.inputs[0].names, parameters)
     source = schema_without_unsigned(context.inputs[0])

@@ -101,7 +101,7 @@ def decode(
 
 
 def without_nulls(decoded: Decoded, count: int, required: Sequence[str]) -> Decoded:
-    """Return decoded messages, among the bad ones those with null in a required attribute.
+    """Return decoded messages, and count a message with null in a required attribute among the bad ones.
 
     Args:
         decoded: the decoded messages.

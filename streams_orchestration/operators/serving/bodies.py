@@ -64,7 +64,7 @@ def messages_of(body: bytes, kind: str, format: MessageFormat, names: Sequence[s
 
 
 def _objects(body: bytes) -> list[bytes]:
-    """Return the elements of a JSON array as separate bodies, or else the body itself."""
+    """Return the elements of a JSON array as separate bodies, or else the body itself; raise BodyError without JSON."""
     try:
         text = body.decode()
         if not text.lstrip(_BLANK).startswith("["):

@@ -35,7 +35,7 @@ class Watermarks:
         Args:
             places: the places; or the tuples that are left, by a mask or by ascending positions, and the watermarks
                 among all tuples. The places are then computed when they are first read: many operators, such as most
-                sinks, look at the values only.
+                sinks, read the values only.
             values: the values.
             rise: True if the values are known to ascend strictly, so that no value is `IDLE`.
         """

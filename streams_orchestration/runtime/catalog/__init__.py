@@ -22,9 +22,9 @@ as the cut of a reader. A segment counts as a row of the unit that wrote it.
 **Statements.** Frequent statements are constants of their modules, because making a statement takes longer than running
 it. Their values are bound parameters.
 
-**Changes of rows.** The rows of applications, hosts, units and PEs are changed by the functions of
-`application_transitions.py`, `host_transitions.py`, `unit_transitions.py` and `pe_transitions.py`, one for each act. So
-the same act writes the same columns, whichever process carries it out.
+**Changes of rows.** The rows of applications, hosts, units, PEs, sinks and trials are changed by the functions of
+`application_transitions.py`, `host_transitions.py`, `unit_transitions.py`, `pe_transitions.py`, `sink_transitions.py`
+and `trial_transitions.py`, one for each act. So the same act writes the same columns, whichever process carries it out.
 
 **Commits of batches.** A commit reads with one statement, and sends its rows without waiting for an answer to each
 (`together`). A counter in the unit's row tells the last PE that closes an epoch, which then calls the state machine

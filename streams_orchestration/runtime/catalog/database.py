@@ -55,7 +55,7 @@ class Database(ABC):
     """True if a notification of the database names the unit that has changed."""
 
     def listen(self) -> None:
-        """Make every transaction of the engine begin with `synchronise` and with the statement of `begin`.
+        """Make every transaction of the engine begin with `synchronise` and the `begin_statement`.
 
         Mode and unit are the execution options `mode` and `unit` of the connection; the mode is `read` by default.
         """
@@ -65,11 +65,11 @@ class Database(ABC):
         def _on_begin(connection: Connection) -> None:
             self.synchronise(connection)
             options = connection.get_execution_options()
-            begin = self.begin(options.get("mode", "read"), options.get("unit", ""))
+            begin = self.begin_statement(options.get("mode", "read"), options.get("unit", ""))
             connection.exec_driver_sql(begin, execution_options={"no_parameters": True})
 
     @abstractmethod
-    def begin(self, mode: Mode, unit: str = "") -> str:
+    def begin_statement(self, mode: Mode, unit: str = "") -> str:
         """Return the statement that begins a transaction.
 
         A `read` transaction sees one consistent state until its end. What a `write` transaction reads stays true until

@@ -174,7 +174,7 @@ class OwnHost:
 
 
 def report_beat(connection: Connection, me: OwnHost) -> None:
-    """Write a heartbeat, as every other report of a host does, too."""
+    """Write a heartbeat and nothing else; every other report of a host writes one as well."""
     _report(connection, me)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from streams_orchestration.runtime.catalog.cause_kinds import CauseKind
 from streams_orchestration.runtime.catalog.chains import files_of
 
 Row = dict[str, Any]
@@ -44,9 +45,17 @@ class PreviousPlan:
 
     def dump(self) -> bytes:
         """Return the kept rows of the previous plan as JSON."""
-        return json.dumps([self.rows, self.states, self.formers]).encode()
+        return json.dumps([self.rows, self.states, self.formers], default=_text_of_kind).encode()
 
     @classmethod
     def load(cls, content: bytes) -> PreviousPlan:
         """Read the JSON that `dump` wrote."""
         return cls(*json.loads(content))
+
+
+def _text_of_kind(value: object) -> str:
+    """Return the text of the kind of a cause, the only value of a column that JSON does not have."""
+    if isinstance(value, CauseKind):
+        return str(value)
+    message = f"{value!r} is not a value of a column"
+    raise TypeError(message)

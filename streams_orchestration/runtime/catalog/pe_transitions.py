@@ -12,6 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, bindparam, case, select, update
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.cause_kinds import CauseKind, PeKind
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import PeRow, StoredPosition
 from streams_orchestration.runtime.catalog.states import PeState
@@ -24,11 +25,6 @@ _OPEN_PE = _PE.where(
 )
 _RUNS = _OPEN_PE.where(_p.c.state != "FAILED").values(state="RUNNING", error=None, permanent=False)
 _NO_ERROR: dict[str, Any] = {"error": None, "permanent": False}
-
-
-def kind_of_pe(pe: int) -> str:
-    """Return the kind of an error that concerns a PE itself; resets are counted for each kind."""
-    return f"PE {pe}"
 
 
 def columns_at_commit(*, final: bool) -> dict[str, Any]:
@@ -111,9 +107,10 @@ def report_failure(
     pe: int,
     generation: int,
     *,
+    at: float,
     error: str,
     permanent: bool,
-    kind: str,
+    kind: CauseKind,
     outside: bool,
     failures: Mapping[str, Any] | None = None,
 ) -> None:
@@ -124,26 +121,28 @@ def report_failure(
         application: the name of the application.
         pe: the number of the PE.
         generation: the generation in which the query ran.
+        at: the time at which the failure was found, in unix seconds.
         error: the failure in words.
         permanent: True if no reset can mend it.
         kind: the kind of the failure.
         outside: True if the cause is outside of the application.
         failures: the value of `RepeatedFailure.row`; None keeps the stored one, if no operator has failed.
     """
-    values = _failed(error, permanent=permanent, kind=kind, outside=outside)
+    values = _failed(at, error, permanent=permanent, kind=kind, outside=outside)
     if failures is not None:
         values["failures"] = failures
     connection.execute(_OPEN_PE, {"of": application, "at": pe, "in_generation": generation, **values})
 
 
-def fail_pe_of_sink(connection: Connection, application: str, pe: int, error: str) -> None:
+def fail_pe_of_sink(connection: Connection, application: str, pe: int, at: float, error: str) -> None:
     """Record that a PE has failed for good since an output of its sink is lost or refused, also if the PE has ended."""
-    values = _failed(error, permanent=True, kind=kind_of_pe(pe), outside=False)
+    values = _failed(at, error, permanent=True, kind=PeKind(pe), outside=False)
     connection.execute(_PE, {"of": application, "at": pe, **values})
 
 
-def _failed(error: str, *, permanent: bool, kind: str, outside: bool) -> dict[str, Any]:
-    return {"state": "FAILED", "error": error, "permanent": permanent, "kind": kind, "outside": outside}
+def _failed(at: float, error: str, *, permanent: bool, kind: CauseKind, outside: bool) -> dict[str, Any]:
+    cause = {"error": error, "permanent": permanent, "kind": kind, "outside": outside}
+    return {"state": "FAILED", "failed_at": at, **cause}
 
 
 def stop_pes(connection: Connection, application: str) -> None:

@@ -91,7 +91,7 @@ class PostgresqlDatabase(Database):
             raise CatalogPlaceError(message)
         return cls(url, schema, busy_seconds)
 
-    def begin(self, mode: Mode, unit: str = "") -> str:
+    def begin_statement(self, mode: Mode, unit: str = "") -> str:
         """Return the statement that begins a transaction and takes its locks.
 
         The lock for all units is a table lock; the lock for one unit is an advisory lock. A transaction takes the table
@@ -210,7 +210,7 @@ class PostgresqlDatabase(Database):
         if not code and not isinstance(error, ProgrammingError):
             return _unreachable(self.name, reason)
         message = (
-            f"{self.name}: the catalog cannot be used: {reason}. Look at the log of the server, and check the "
+            f"{self.name}: the catalog cannot be used: {reason}. Read the log of the server, and check the "
             "privileges of the role."
         )
         return CatalogError(message)

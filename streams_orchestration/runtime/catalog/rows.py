@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.operators.contract.offset import Offsets
-from streams_orchestration.runtime.catalog.columns import Cause, Count, Default, Flag, Key, LongText, NullableJson
+from streams_orchestration.runtime.catalog.cause_kinds import NO_KIND, CauseKind, KindColumn
+from streams_orchestration.runtime.catalog.columns import Cause, Count, Default, Flag, Key, NullableJson
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.states import (
     ApplicationState,
@@ -154,7 +155,7 @@ class UnitRow(CatalogRow):
     configured_attempts: int
     restart_pause: Annotated[float, Default(DEFAULT_RESTART.pause)]  # longest pause, outside cause
     restart_limit: Annotated[float, Default(DEFAULT_RESTART.limit)]  # seconds without a new epoch
-    kind: Annotated[LongText, Default("")]  # kind of the cause; resets are counted for each kind
+    kind: Annotated[CauseKind, KindColumn(), Default(NO_KIND)]  # kind of the cause; resets are counted for each kind
     give_up_at: float | None  # time limit for a cause outside of the application
     tries: Annotated[tuple[Tries, ...], TriesColumn(), NoneType]  # resets for each kind of cause
     state: Annotated[UnitState, Default("STARTED")]
@@ -244,8 +245,9 @@ class PeRow(CatalogRow):
     state: Annotated[PeState, Default("WANTED")]
     error: Cause
     permanent: Flag  # no reset can mend the error
-    kind: Annotated[LongText, Default("")]  # kind of the error: failures of one kind have the same cause
+    kind: Annotated[CauseKind, KindColumn(), Default(NO_KIND)]  # failures of one kind have the same cause
     outside: Flag  # the cause is outside of the application
+    failed_at: float | None  # unix seconds at which the error was found; null before the first one
     failures: dict[str, Any] | None  # see `RepeatedFailure.row`; null if no operator has failed
     restartable: Annotated[bool, Default(value=True)]
     running: Annotated[int, Default(0)]  # the generation in which it was last seen to run

@@ -112,7 +112,7 @@ class SqliteDatabase(Database):
             raise CatalogPlaceError(message)
         return cls(path, busy_seconds)
 
-    def begin(self, mode: Mode, unit: str = "") -> str:  # noqa: ARG002  there is one lock
+    def begin_statement(self, mode: Mode, unit: str = "") -> str:  # noqa: ARG002  there is one lock
         """Return the statement that begins a transaction; a writer takes the lock before it reads anything."""
         return "BEGIN" if mode == "read" else "BEGIN IMMEDIATE"
 
@@ -232,7 +232,7 @@ class SqliteDatabase(Database):
             return CatalogDamagedError(self.name, reason if found in (None, reason) else f"{reason}; {found}")
         if "locked" in reason or "busy" in reason:
             return CatalogBusyError(self.name, self._busy_seconds, "for example with `fuser`")
-        mend = next((text for sign, text in REMEDIES.items() if sign in reason), "Look at the file and its disk")
+        mend = next((text for sign, text in REMEDIES.items() if sign in reason), "Check the file and its disk")
         message = f"{self.name}: the catalog cannot be used: {reason}. {mend}. Committed data is kept."
         passing = any(sign in reason for sign in PASSING)
         return CatalogUnavailableError(message) if passing else CatalogError(message)

@@ -9,6 +9,7 @@ from streams_orchestration.runtime.catalog.rows import TrialRow
 
 _t = tables.trial
 _TRIAL = select(_t).where(_t.c.application == bindparam("of"))
+_WANTED = select(tables.application.c.wanted).where(tables.application.c.name == bindparam("of"))
 _STATE = select(_t.c.state).where(_t.c.application == bindparam("of"))
 
 
@@ -20,3 +21,8 @@ def read_trial(connection: Connection, application: str) -> TrialRow | None:
 def is_on_trial(connection: Connection, application: str) -> bool:
     """Return True if the last redeploy of an application is not decided yet."""
     return connection.scalar(_STATE, {"of": application}) == "OPEN"
+
+
+def is_trial_under_way(connection: Connection, application: str) -> bool:
+    """Return True if the last redeploy is not decided yet, and the application is wanted to run, so that it can be."""
+    return is_on_trial(connection, application) and connection.scalar(_WANTED, {"of": application}) == "RUNNING"

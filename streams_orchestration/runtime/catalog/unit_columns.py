@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Dialect
 from sqlalchemy.types import JSON, TypeDecorator
 
+from streams_orchestration.runtime.catalog.cause_kinds import NO_KIND, CauseKind, read_kind
+
 AVERAGED = 10
 """The number of drains or resets over which averages are taken (B34)."""
 
-NO_CAUSE: dict[str, Any] = {"cause": None, "kind": "", "give_up_at": None}
+NO_CAUSE: dict[str, Any] = {"cause": None, "kind": NO_KIND, "give_up_at": None}
 """The columns of the cause for which a unit fails, without one."""
 FORGIVEN = {"attempts": 0, **NO_CAUSE}
 """The columns that a complete epoch clears. The fields of a `RegionRecord` have the same names."""
@@ -22,7 +25,7 @@ Moment = Literal["failed", "detected", "asked", "began", "done", "committed"]
 class Tries(NamedTuple):
     """The resets for causes of one kind since the last complete checkpoint."""
 
-    kind: str
+    kind: CauseKind
     number: int
     since: float
     """The time of the first of these resets, in unix seconds."""
@@ -56,9 +59,13 @@ class TriesColumn(TypeDecorator[tuple[Tries, ...]]):
     impl = JSON
     cache_ok = True
 
+    def process_bind_param(self, value: Iterable[Sequence[Any]] | None, dialect: Dialect) -> Any:  # noqa: ARG002  SQLAlchemy's
+        """Return the resets as they are stored, with the texts of their kinds; None stays None."""
+        return None if value is None else [[str(kind), *rest] for kind, *rest in value]
+
     def process_result_value(self, value: Any, dialect: Dialect) -> tuple[Tries, ...]:  # noqa: ARG002  SQLAlchemy's
         """Return the resets for each kind of cause."""
-        return tuple(Tries(*each) for each in value or ())
+        return tuple(Tries(read_kind(kind), *rest) for kind, *rest in value or ())
 
 
 class DurationsColumn(TypeDecorator[ResetDurations]):

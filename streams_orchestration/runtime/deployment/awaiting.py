@@ -12,12 +12,8 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, WaitingForMachineError
 from streams_orchestration.runtime.trials.advancing import advance_application
-from streams_orchestration.runtime.units.failures import (
-    FailedAgainError,
-    explain_host_failure,
-    failure_of_pe,
-    find_failures,
-)
+from streams_orchestration.runtime.units.failures import FailedAgainError, find_failures
+from streams_orchestration.runtime.units.health import explain_host_failure, failure_of_pe
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import UnitsStatus
 
@@ -109,7 +105,7 @@ def _require_working(status: UnitsStatus, now: float) -> None:
             raise HostLaunchError(message)
     taken_up = {unit.name for unit in status.units if unit.row.taken_up}
     for pe in status.pes:
-        if pe.unit not in taken_up and (failure := failure_of_pe(pe.row, now)) is not None:
+        if pe.unit not in taken_up and (failure := failure_of_pe(pe.row)) is not None:
             message = f"{failure.reason} (log: {pe.log_place})"
             raise HostLaunchError(message)
 

@@ -29,6 +29,7 @@ from streams_orchestration.runtime.catalog.pe_transitions import (
 )
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
 from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.deployment.lasting_hosts import refuse_short_lived
 from streams_orchestration.runtime.hosts.launcher import HostStart, launch_host
 from streams_orchestration.runtime.hosts.orphans import record_processes
 from streams_orchestration.runtime.hosts.references import require_references
@@ -38,9 +39,9 @@ from streams_orchestration.runtime.processes.processes import kill
 from streams_orchestration.runtime.programs.deployed_pes import has_queries
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.host_requirements import read_requirements
 from streams_orchestration.runtime.units.status import HostStatus
+from streams_orchestration.runtime.units.unusable_files import read_failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +90,14 @@ def claim_hosts(
         asked_at: the time of the command in unix seconds, from which the start-up time counts; None without one.
 
     Raises:
+        ShortLivedProcessError: hosts would end with this process, and no machine is registered.
         OtherVersionError: another version of the product wrote the program of a PE.
     """
     h = tables.host
     application = row.name
     settings = Settings(**row.settings)
     machines = registered(connection)
+    refuse_short_lived(home, application, machines)
     now = clock.now()
     claimed = Claimed()
     rows = HostRow.all(connection, select(h).where(h.c.machine.is_not(None) | (h.c.application == application)))

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.deployment.awaiting import await_status
 from streams_orchestration.runtime.deployment.claims import Claimed, claim_hosts, missing_hosts, start_claimed
 from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
 from streams_orchestration.runtime.errors.errors import CommitUnknownError
-from streams_orchestration.runtime.hosts.orphans import stop_orphans
+from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
 from streams_orchestration.runtime.lineage.failure_report import report_lineage_failure
 from streams_orchestration.runtime.processes.processes import is_here, kill
 from streams_orchestration.runtime.sinks.completing import remove_empty
@@ -26,7 +26,6 @@ from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.reading import application_row, read_units, require_deployed
 from streams_orchestration.runtime.units.region_machine import WORKING
-from streams_orchestration.runtime.units.status import UnitsStatus
 
 STOP_SECONDS = 30.0
 """Default seconds that `cancel_application` gives hosts to end by themselves."""
@@ -38,8 +37,11 @@ def launch_hosts(catalog: Catalog, application: str, *, asked_at: float | None =
     For arguments see `start_missing_hosts`.
 
     Raises:
-        ShortLivedProcessError: hosts would end with this process, and no machine is registered; nothing was changed.
-        JavaError, StreamsRuntimeError: the causes of `take_up_resets` and `start_missing_hosts`.
+        NotDeployedError: the application is not deployed.
+        HostLaunchError, JavaError: a host could not be started on this machine.
+        StreamsRuntimeError: hosts would end with this process, and no machine is registered, so nothing was changed;
+            another version of the product wrote the program of a PE; a redeploy has removed a unit meanwhile; or a rule
+            of the protocol is broken.
     """
     require_lasting_hosts(catalog, application)
     take_up_resets(catalog, application)
@@ -81,14 +83,13 @@ def start_missing_hosts(catalog: Catalog, application: str, *, asked_at: float |
         is WAITING until a machine takes it.
 
     Raises:
-        ShortLivedProcessError: hosts would end with this process, and no machine is registered.
         NotDeployedError: the application is not deployed.
         HostLaunchError, JavaError: a host could not be started on this machine.
-        StreamsRuntimeError: a redeploy has removed a unit meanwhile, or a rule of the protocol is broken.
         OtherVersionError: another version of the product wrote the program of a PE.
         CommitUnknownError: it is unknown whether the hosts were claimed, and not all are known to have been started.
+        StreamsRuntimeError: hosts would end with this process, and no machine is registered; a redeploy has removed a
+            unit meanwhile; or a rule of the protocol is broken.
     """
-    require_lasting_hosts(catalog, application)
     asked_at = None if asked_at is None else clock.shared(asked_at)
     claimed = Claimed()
     unknown: CommitUnknownError | None = None
@@ -117,8 +118,7 @@ def fail_lost_units(connection: Connection, application: str) -> None:
         application: the name of the application.
 
     Raises:
-        StreamsRuntimeError: a unit no longer exists.
-        InvariantError: its epoch breaks a rule of the protocol.
+        StreamsRuntimeError: a unit no longer exists, or its epoch breaks a rule of the protocol.
     """
     u, now = tables.unit, clock.now()
     healths = read_health(connection, application, now, None)
@@ -129,8 +129,8 @@ def fail_lost_units(connection: Connection, application: str) -> None:
             advance_unit(connection, application, name, now, health)
 
 
-def cancel_application(catalog: Catalog, application: str, timeout: float = STOP_SECONDS) -> UnitsStatus:
-    """Stop an application, and return its status then. It keeps its state, and continues from it when deployed again.
+def cancel_application(catalog: Catalog, application: str, timeout: float = STOP_SECONDS) -> tuple[Orphan, ...]:
+    """Stop an application, kill its orphans, and return these. It keeps its state, and continues when deployed again.
 
     A complete application stays COMPLETED. Hosts finish the batches under way. A host that does not end within
     `timeout` seconds is killed, without data loss; hosts on other machines end by themselves. Processes that hosts have
@@ -156,6 +156,6 @@ def cancel_application(catalog: Catalog, application: str, timeout: float = STOP
         stop_pes(connection, application)
         stop_units(connection, application)
         stop_application(connection, application)
-    stop_orphans(catalog, application)
+    orphans = stop_orphans(catalog, application)
     remove_empty(catalog, application)
-    return read_units(catalog, application)
+    return orphans

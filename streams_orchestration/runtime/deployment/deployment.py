@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, select
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation
@@ -22,6 +22,7 @@ from streams_orchestration.runtime.catalog.application_transitions import (
 from streams_orchestration.runtime.catalog.host_transitions import forget_launches, insert_host
 from streams_orchestration.runtime.catalog.pe_transitions import replace_program
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
+from streams_orchestration.runtime.catalog.trial_transitions import begin_time_again
 from streams_orchestration.runtime.catalog.unit_transitions import insert_unit
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.dropping import drop_application, refuse_left_files, refuse_running
@@ -63,10 +64,9 @@ def write_first_plan(opened: OpenedApplication, *, fresh: bool = False, asks_spa
         NotDeployableError: `fresh` is set and the application runs; or the target of a sink has files of an earlier
             run, or cannot be read.
         ApplicationError: Spark refuses a query.
-        AnalysisError, JavaError, HostLaunchError: Spark could not analyse the queries.
+        StreamsRuntimeError: Spark could not analyse the queries, or the state directory cannot be used.
         OSError: `fresh` is set, and a published result cannot be removed; the application is partly removed.
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
-        StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     wanted = opened.wanted
     programs = wanted.plan.programs
@@ -200,7 +200,7 @@ def continue_if_stopped(
         connection: a connection in a write transaction.
         application: the name of the application.
         settings: the settings of its hosts if it continues.
-        reopened: let it continue even if it runs or is complete, since parts of it were reopened.
+        reopened: let it continue even if it runs or is complete, since a source or PE was reopened.
         until: the end of a temporary run in unix seconds; None without an end.
 
     Raises:
@@ -217,9 +217,7 @@ def continue_if_stopped(
         return False
     continue_application(connection, application, settings)
     forget_launches(connection, application)
-    t = tables.trial  # a redeploy may have been interrupted, with its trial still open
-    trial = (t.c.application == application, t.c.state == "OPEN")
-    connection.execute(update(t).where(*trial).values(until=clock.now() + t.c.within))
+    begin_time_again(connection, application)  # a redeploy may have been interrupted, with its trial still open
     open_units = (u.c.application == application, u.c.state != "COMPLETED")
     cause = "it was stopped within an epoch, and a Spark query has no checkpoint of that epoch"
     resets = dict.fromkeys(_units_of_queries_within_an_epoch(connection, application), cause)

@@ -10,16 +10,17 @@ from sqlalchemy import Connection, desc, select
 from streams_orchestration.model.brief import plural
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.cause_kinds import FilesKind
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.catalog.states import EventKind
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
-from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, kind_of_disk, read_failed
 from streams_orchestration.runtime.units.controller import unit_row
-from streams_orchestration.runtime.units.failures import explain_pe_failure
+from streams_orchestration.runtime.units.health import explain_pe_failure
 from streams_orchestration.runtime.units.host_requirements import read_requirements, refusal
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
+from streams_orchestration.runtime.units.unusable_files import MOVE_AFTER, read_failed
 
 _DECISIONS: tuple[EventKind, ...] = ("host leaves", "host stays")
 
@@ -72,7 +73,7 @@ def _decide(connection: Connection, application: str, unit: str) -> dict[int, Mo
     decisions: dict[int, MoveDecision] = {}
     for pe in pes:
         host = hosts.get(pe.host)
-        if host is None or host.machine is None or pe.kind != kind_of_disk(host.id, host.machine):
+        if host is None or host.machine is None or pe.kind != FilesKind(host.id, host.machine):
             continue
         if failed[host.id][host.machine] >= MOVE_AFTER:
             cause = explain_pe_failure(pe.id, pe.error).rstrip(".")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Collection
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import MachineRow
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.machines.register import registered
-
-_REASON: ContextVar[str | None] = ContextVar("why hosts would end with this process", default=None)
+from streams_orchestration.runtime.storage.home import Home
 
 
 class ShortLivedProcessError(StreamsRuntimeError):
@@ -24,32 +22,22 @@ class ShortLivedProcessError(StreamsRuntimeError):
         )
 
 
-@contextmanager
-def starting_by_agents(reason: str | None) -> Generator[None]:
-    """Let only agents start hosts within the block, on registered machines.
-
-    Args:
-        reason: a clause that says why hosts would end with this process; None lets this process start hosts, too.
-    """
-    token = _REASON.set(reason)
-    try:
-        yield
-    finally:
-        _REASON.reset(token)
-
-
 def require_lasting_hosts(catalog: Catalog, application: str) -> None:
-    """Check that hosts which are started now do not end with this process.
+    """Check that hosts which are started now do not end with this process, before anything else is changed.
 
-    `launch_hosts` checks it for all callers. Callers that change something before they start hosts check it first.
+    The claim of hosts checks it for all callers, by `refuse_short_lived`.
 
     Raises:
         ShortLivedProcessError: they would, and no machine is registered.
     """
-    reason = _REASON.get()
-    if reason is None:
+    if catalog.home.short_lived is None:
         return
     with catalog.read() as connection:
         machines = registered(connection)
-    if not machines:
-        raise ShortLivedProcessError(application, reason)
+    refuse_short_lived(catalog.home, application, machines)
+
+
+def refuse_short_lived(home: Home, application: str, machines: Collection[MachineRow]) -> None:
+    """Raise ShortLivedProcessError if hosts of this process would end with it, and no machine is registered."""
+    if home.short_lived is not None and not machines:
+        raise ShortLivedProcessError(application, home.short_lived)

@@ -12,7 +12,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import prepare_catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
-from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
+from streams_orchestration.runtime.deployment.lasting_hosts import refuse_short_lived
 from streams_orchestration.runtime.deployment.run_kinds import ENDLESS, RunKind, require_ends
 from streams_orchestration.runtime.errors.errors import NotDeployableError
 from streams_orchestration.runtime.hosts.references import unresolved_references
@@ -74,11 +74,12 @@ def open_application(
         require_ends(wanted.plan.programs)
     prepare_catalog(catalog)
     a = tables.application
-    require_lasting_hosts(catalog, wanted.name)
     with catalog.read() as connection:
-        if not registered(connection):  # without machines, the hosts are children of this process
-            _require_references(wanted, settings)
+        machines = registered(connection)
         deployed = connection.scalar(select(a.c.name).where(a.c.name == wanted.name)) is not None
+    refuse_short_lived(catalog.home, wanted.name, machines)
+    if not machines:  # the hosts are children of this process
+        _require_references(wanted, settings)
     return OpenedApplication(catalog, settings, wanted, run, deployed)
 
 

@@ -32,7 +32,6 @@ from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.place_of_files import is_kept
-from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.deployment.dropping import (
     begin_removal,
@@ -192,13 +191,13 @@ def _rows(connection: Connection, application: str) -> int:
 
 def _refuse_active(connection: Connection, home: Home, application: str) -> None:
     """Raise NotRemovedError if an application is to run or a host lives, and NotDeployedError if it is unknown."""
-    row, a = units_status(connection, home, application), tables.application
-    wanted = ApplicationRow.one(connection, select(a).where(a.c.name == application)).wanted
-    alive = [f"host {host.id}, {host.process}" for host in row.hosts if host.alive]
+    row = application_row(connection, home, application)
+    status = units_status(connection, home, row)
+    alive = [f"host {host.id}, {host.process}" for host in status.hosts if host.alive]
     if alive:
         state = f"it has running hosts ({'; '.join(alive)})"
-    elif wanted == "RUNNING" and row.state != "COMPLETED":
-        state = f"it is {row.state}, so its hosts would be started again"
+    elif row.wanted == "RUNNING" and status.state != "COMPLETED":
+        state = f"it is {status.state}, so its hosts would be started again"
     else:
         return
     message = f"{application} is not removed: {state}. Stop it first: `streams cancel {application}`."

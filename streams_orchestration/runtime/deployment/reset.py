@@ -69,10 +69,10 @@ def reset_unit(
         NotResetError: the application is stopped, the unit does not exist, no attempts are left, or a file that the cut
             needs is missing. If no attempts are left, failed hosts are started again all the same.
         NotDeployedError: the application is not deployed.
-        ShortLivedProcessError: hosts would end with this process, and no machine is registered; nothing was changed.
         HostLaunchError, JavaError: a missing host could not be started on this machine.
         OtherVersionError: another version of the product wrote the program of a PE.
-        StreamsRuntimeError: a redeploy has removed a unit meanwhile, or a rule of the protocol is broken.
+        StreamsRuntimeError: hosts would end with this process, and no machine is registered, so nothing was changed; a
+            redeploy has removed a unit meanwhile; or a rule of the protocol is broken.
     """
     require_lasting_hosts(catalog, application)
     _require_unit(catalog, application, unit)

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.contract.operator import Offset, SourceOperator
-from streams_orchestration.operators.implementations.implementation import import_operator, make_operator
-from streams_orchestration.operators.loading.import_path import import_from
+from streams_orchestration.operators.contract.operator import SourceOperator
+from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.application_transitions import begin_bounded_run, reopen_application
-from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.pe_transitions import reopen_pe
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, StoredPosition, UnitRow
 from streams_orchestration.runtime.catalog.unit_transitions import reopen_unit
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import NotDeployableError
-from streams_orchestration.runtime.programs.deployed_pes import deployed_pes, read_program
-from streams_orchestration.runtime.sinks.outputs import operators_of
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import application_row
+from streams_orchestration.runtime.programs.deployed_pes import read_program
 from streams_orchestration.runtime.units.status import HostStatus
-
-PROBE_SECONDS = 10.0
-"""Seconds to find out if a source has more input. After that, the source counts as having more."""
-PROBE_PAUSE_SECONDS = 0.05
-"""The most seconds between two calls of a source that is asked whether it has more input."""
 
 
 class RunKind(NamedTuple):
@@ -142,70 +131,9 @@ def _reopen(connection: Connection, pe: PeRow) -> None:
 
 def _continued(program: PeProgram, position: StoredPosition) -> StoredPosition:
     sources = dict(position["sources"])
-    for _, name, kind in _sources(program):
-        if name in position["exhausted"] and name in sources:
-            sources[name] = kind.continued(sources[name])
+    for operator in (program.operators[index] for index in program.sources):
+        if operator.name in position["exhausted"] and operator.name in sources:
+            kind = import_operator(operator.implementation)
+            assert issubclass(kind, SourceOperator)
+            sources[operator.name] = kind.continued(sources[operator.name])
     return {**position, "sources": sources, "exhausted": []}
-
-
-def _sources(program: PeProgram) -> Iterator[tuple[int, str, type[SourceOperator]]]:
-    for index in program.sources:
-        kind = import_operator(program.operators[index].implementation)
-        assert issubclass(kind, SourceOperator)
-        yield index, program.operators[index].name, kind
-
-
-def find_sources_with_input(catalog: Catalog, application: str) -> Sequence[str]:
-    """Return the names of sources of a complete application that have more input than they had at its end.
-
-    The sources run in this process, one after the other, and their tuples are discarded. A source that is still reading
-    after `PROBE_SECONDS` counts, an endless one does not. The directory of the spec is added to the module search path.
-
-    Raises:
-        NotDeployedError: the catalog does not know the application.
-        OtherVersionError: another version of the product wrote the deployed plan.
-        Exception: a source fails in this process.
-    """
-    with catalog.read() as connection:
-        base = application_row(connection, catalog.home, application).base
-        rows = PeRow.all(connection, select(tables.pe).where(tables.pe.c.application == application))
-    import_from(base)
-    positions = {pe.id: pe.position for pe in rows}
-    return [
-        name
-        for placed in deployed_pes(catalog, application)
-        for name, offset in positions[placed.program.pe]["sources"].items()
-        if name in positions[placed.program.pe]["exhausted"]
-        and _probe(catalog.home, base, placed.program, name, offset)
-    ]
-
-
-def _probe(home: Home, base: str, program: PeProgram, name: str, offset: Offset) -> bool:
-    """Run a source from an offset on; return True if it has tuples, or is still reading after `PROBE_SECONDS`.
-
-    False if no operator of the program has this name, or if the source is endless. Errors of the source, and of
-    `operators_of` and `make_operator`, are raised.
-    """
-    for each, kind, context, parameters in operators_of(home, program):
-        if each != name or not issubclass(kind, SourceOperator) or kind.endless(parameters):
-            continue
-        tuples = 0
-
-        def count(_: int, batch: Any) -> None:
-            nonlocal tuples
-            tuples += len(batch)
-
-        context.base, context.submit = Path(base), count
-        source = make_operator(kind, context, parameters)
-        assert isinstance(source, SourceOperator)
-        offset, until = kind.continued(offset), world.monotonic() + PROBE_SECONDS
-        while not tuples:
-            produced = source.produce(offset, 1)
-            offset = produced.offset
-            if produced.exhausted:
-                return tuples > 0
-            if world.monotonic() > until:
-                break
-            world.sleep(min(source.pause() or 0.0, PROBE_PAUSE_SECONDS))
-        return True
-    return False

@@ -161,7 +161,7 @@ class CommitUnknownError(CatalogUnavailableError):
     def __init__(self, place: object, reason: str) -> None:
         super().__init__(
             f"{place}: the connection to the catalog was lost in the middle of a commit: {reason}. "
-            "The commit was made completely or not at all; look at `streams status` before you try again."
+            "The commit was made completely or not at all; check `streams status` before you try again."
         )
 
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 from streams_orchestration import world
 from streams_orchestration.pauses import Pauses
-from streams_orchestration.runtime.hosts.unusable_files import WAITS
-from streams_orchestration.runtime.storage.broken_disks import FileFailure
+from streams_orchestration.runtime.storage.unusable_files import FileFailure
+from streams_orchestration.runtime.units.unusable_files import WAITS
 
 CLEAR_SECONDS = WAITS.longest + WAITS.first
 """Seconds from the first failed attempt after which an application completes although files are left.
 
-Before that, the host leaves a machine whose files it cannot use, if another one takes it (`unusable_files.py`).
+Before that, the host leaves a machine whose files it cannot use, if another one takes it (`units/unusable_files.py`).
 """
 MIN_ATTEMPTS = 3
 """The least number of attempts, since one may take `CLEAR_SECONDS`; a host may leave its machine after two."""

@@ -12,7 +12,8 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.model.brief import plural
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.pe_transitions import kind_of_pe, report_failure, report_running
+from streams_orchestration.runtime.catalog.cause_kinds import FilesKind, NamedKind, PeKind
+from streams_orchestration.runtime.catalog.pe_transitions import report_failure, report_running
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.hosts.planner_notifier import PlannerNotifier
@@ -22,7 +23,6 @@ from streams_orchestration.runtime.programs.deployed_pes import PlacedPe, units_
 from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
-from streams_orchestration.runtime.units.broken_disks import kind_of_disk
 from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
 from streams_orchestration.runtime.units.garbage import sweep
 from streams_orchestration.runtime.units.region_machine import HALTED
@@ -197,27 +197,27 @@ class Queries:
         It is also permanent if a pure operator has failed again at the same tuples, and the cause is not outside of the
         application. A file that a machine cannot use is a cause of its own for each machine.
         """
-        unit, host = self.programs[pe].unit, self._presence.host
+        unit, host, now = self.programs[pe].unit, self._presence.host, clock.now()
         lost = check_and_record_cuts(self._catalog, self._application, [unit])
         self._presence.row()
         of = {"of": self._application}
         with self._catalog.write_unit(self._application, unit) as connection:
-            error, kind, failures = str(failure), kind_of_pe(pe), None
+            error, kind, failures = str(failure), PeKind(pe), None
             permanent = failure.nature == "data" or bool(lost)
             if failure.operator is not None:
-                again = count_repeated_failure(
-                    connection.scalar(_FAILURES, {**of, "at": pe}), failure.operator, clock.now()
-                )
-                error, kind, failures = again.describe(error), failure.operator.kind, again.row()
+                before = connection.scalar(_FAILURES, {**of, "at": pe})
+                again = count_repeated_failure(before, failure.operator, now)
+                error, kind, failures = again.describe(error), NamedKind(failure.operator.kind), again.row()
                 permanent |= again.hopeless and not failure.outside
             machine = connection.scalar(_MACHINE, {**of, "host": host})
             if machine is not None and failure.nature == "disk":
-                kind = kind_of_disk(host, machine)
+                kind = FilesKind(host, machine)
             report_failure(
                 connection,
                 self._application,
                 pe,
                 generation,
+                at=now,
                 error=error,
                 permanent=permanent,
                 kind=kind,

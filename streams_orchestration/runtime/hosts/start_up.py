@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.processes.processes import ProcessIdentity
 
 WORKERS = "streams_orchestration.runtime.engine.spark.daemon"
 """Part of the command line of the process that Python workers fork from."""
+
+log = logging.getLogger("streams.host")
 
 
 class StartUp:
@@ -34,6 +39,45 @@ class StartUp:
 
     def __str__(self) -> str:
         return describe_start_phases(self.seconds)
+
+
+class StartUpReport:
+    """The report of a host's start: it notes the phases as they end, and is written once the first batch is committed.
+
+    Args:
+        presence: the host's row, to which the report is written.
+        phases: the phases, which begin at the command or the launch.
+    """
+
+    def __init__(self, presence: Presence, phases: StartUp) -> None:
+        self._presence = presence
+        self._phases = phases
+        self._began = clock.now()
+        self._written = False
+
+    def reached(self, phase: str) -> None:
+        """End a phase now, and begin the next phase."""
+        self._phases.reached(phase, clock.now())
+
+    def note_turn(self, commits: Iterable[float | None]) -> None:
+        """Note a turn of the host after the phase `session`; do nothing once the report is written.
+
+        The first turn starts the queries, and ends the phase `queries`.
+
+        Args:
+            commits: the unix seconds of the last commit of each PE of the host; None for a PE without one. Commits from
+                before the start do not count.
+        """
+        if self._written:
+            return
+        if "queries" not in self._phases.seconds:
+            self.reached("queries")
+        own = [at for at in commits if at is not None and at > self._began]
+        if own:
+            self._phases.committed(min(own), self._presence.record_family())
+            self._presence.report_start_up(self._phases.seconds)
+            self._written = True
+            log.info("start-up took %s", self._phases)
 
 
 def describe_start_phases(seconds: Mapping[str, float]) -> str:

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.lineage.progress import RunMoment, Sent
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import find_failures
-from streams_orchestration.runtime.units.reading import units_status
+from streams_orchestration.runtime.units.reading import application_row, units_status
 from streams_orchestration.runtime.units.status import HostStatus
 
 
@@ -100,7 +100,7 @@ def _state(facts: ApplicationFacts, *, last: bool) -> Literal["RUNNING", "ENDING
 
 def _failure(connection: Connection, home: Home, application: str, now: float) -> str | None:
     """Describe the units that are no longer reset, with reasons; return None while all run or are being reset."""
-    status = units_status(connection, home, application)
+    status = units_status(connection, home, application_row(connection, home, application))
     lost = [each for each in find_failures(status, now) if each.exhausted]
     return " ".join(f"{each.unit}: {each.explanation}. {each.remedy}" for each in lost) or None
 

@@ -108,7 +108,7 @@ class PrintedFollower:
     say: Callable[[str, str], None]
     _readers: dict[Path, PrintedReader] = field(default_factory=dict[Path, PrintedReader])
 
-    def begin(self, logs: Iterable[Path]) -> None:
+    def skip_present(self, logs: Iterable[Path]) -> None:
         """Skip the lines that the logs hold already."""
         for log in logs:
             self._readers.setdefault(log, PrintedReader(log)).skip()

@@ -13,9 +13,9 @@ future moves it to now (`units/clock_set_back.py`).
 
 A host also leaves a machine whose files it cannot use while it lives itself, if another machine takes it:
 
-- If PEs fail because of files, their resets are counted for each host and machine (`units/broken_disks.py`). After
+- If PEs fail because of files, their resets are counted for each host and machine (`units/unusable_files.py`). After
   three resets the host starts on a machine with at least three fewer (`deployment/host_relocation.py`).
-- If a sink cannot use a file, and no PE needs it, the seconds are counted for each reason (`hosts/unusable_files.py`).
+- If a sink cannot use a file, and no PE needs it, the seconds are counted for each reason (`units/unusable_files.py`).
   The host ends after a minute; after earlier resets the wait doubles, to at most five minutes.
 - The ends of a host for this reason count together with the resets. The host returns to that machine only if no other
   one takes it.

@@ -115,9 +115,9 @@ class Agent:
         Outages of the catalog are waited out before the end. `STREAMS_MACHINE` is set in this process.
 
         Raises:
-            MachineError: the machine cannot be registered, or another agent has registered it since.
             CatalogUnavailableError: the machine could not be marked as down within `RENEW_SECONDS`.
-            OSError, StreamsRuntimeError: the state directory, a log or the catalog cannot be used; see `turn`.
+            StreamsRuntimeError, OSError: the machine cannot be registered, or another agent has registered it since; or
+                the state directory, a log or the catalog cannot be used.
         """
         os.environ[MACHINE] = self._machine.name
         self._outage.through(self.await_former)
@@ -152,8 +152,8 @@ class Agent:
         process of a container, collect the adopted children that have ended.
 
         Raises:
-            MachineError: the machine was removed, or another agent has registered it.
-            StreamsRuntimeError, OSError: the catalog or a log cannot be used.
+            StreamsRuntimeError, OSError: the machine was removed, or another agent has registered it; or the catalog or
+                a log cannot be used.
         """
         now = world.monotonic()
         if now - self._renewed >= RENEW_SECONDS:

@@ -8,6 +8,8 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.kept_options import options_of
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors.errors import UNREADABLE, NotDeployedError, OtherVersionError
+from streams_orchestration.runtime.observing.reading import application_status
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.programs.stored_compilation import read_stored, require_not_removed, require_same
 from streams_orchestration.runtime.units.reading import application_row
 
@@ -23,19 +25,26 @@ def read_compilation(catalog: Catalog, application: str) -> Compilation:
         return read_stored(application_row(connection, catalog.home, application))
 
 
-def require_continuable(catalog: Catalog, wanted: Identified) -> None:
-    """Check that a wanted application is the deployed one of its name, and can continue from its state.
+def read_status_to_continue(catalog: Catalog, wanted: Identified) -> ApplicationStatus | None:
+    """Return the status of the deployed application from which a wanted one would continue.
+
+    None if no application of its name is deployed. The catalog may not exist yet.
 
     Raises:
         NotDeployableError: the deployed application is partly removed.
         ApplicationChangedError: the wanted application differs.
         OtherVersionError: it differs, and another version of the product wrote the deployed one.
-        NotDeployedError: no application of this name is deployed.
     """
-    with catalog.read() as connection:
-        row = application_row(connection, catalog.home, wanted.name)
-    require_not_removed(row.name, row.wanted)
-    require_same(row, wanted)
+    if not catalog.exists:
+        return None
+    try:
+        with catalog.read() as connection:
+            row = application_row(connection, catalog.home, wanted.name)
+            require_not_removed(row.name, row.wanted)
+            require_same(row, wanted)
+            return application_status(connection, catalog.home, wanted.name)
+    except NotDeployedError:
+        return None
 
 
 def read_compilation_if_any(catalog: Catalog, application: str) -> Compilation | None:

@@ -24,12 +24,12 @@ _OF_HOST = (
 )
 _OF_PE = (
     *("id", "operators", "host", "unit", "batch", "epoch", "rows_in", "rows_out", "busy_seconds", "committed_at"),
-    *("error", "permanent", "levels", "restartable", "running", "kind", "outside"),
+    *("error", "permanent", "levels", "restartable", "running", "outside"),
 )
 _OF_UNIT = (
     *("name", "region", "generation", "completed_epoch", "current_epoch", "shown_epoch", "completed_at", "period"),
     *("drain_timeout", "reset_timeout", "since", "dirty", "timer", "deadline", "restarts", "outage"),
-    *("attempts", "max_attempts", "cause", "kind", "give_up_at", "tries", "restart_pause"),
+    *("attempts", "max_attempts", "cause", "give_up_at", "restart_pause"),
 )
 _OF_FAILURE = (
     *("application", "unit", "generation", "log", "permanent", "due_at", "restartable", "launches", "gone"),
@@ -69,7 +69,7 @@ def host_document(host: HostStatus) -> dict[str, Any]:
 def pe_document(status: UnitsStatus, pe: PeStatus) -> dict[str, Any]:
     """Return the status of a PE, with the state that `streams status` shows."""
     own = chosen(pe, "generation", "log", "failed_times", "machine", "here")
-    return chosen(pe.row, *_OF_PE) | own | {"state": status.state_of(pe)}
+    return chosen(pe.row, *_OF_PE) | own | {"kind": str(pe.row.kind), "state": status.state_of(pe)}
 
 
 def unit_document(status: UnitsStatus, unit: UnitStatus) -> dict[str, Any]:
@@ -79,6 +79,8 @@ def unit_document(status: UnitsStatus, unit: UnitStatus) -> dict[str, Any]:
         **chosen(row, *_OF_UNIT),
         **chosen(unit, "pes", "open_epoch", "phases"),
         "state": status.state_of_unit(unit),
+        "kind": str(row.kind),
+        "tries": [(str(kind), *rest) for kind, *rest in row.tries],
         "asked": row.taken_up,
         "resets": row.reset_count,
         "drain_times": row.drains,

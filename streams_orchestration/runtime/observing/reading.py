@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from functools import lru_cache
 
 from pydantic import ValidationError
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import load
@@ -17,6 +17,7 @@ from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.observing.links import read_exports, read_imports
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.sinks.sinks import SinkStatus, read_sinks
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import application_row, units_status
 from streams_orchestration.runtime.units.unit_status import Cut
 
@@ -76,13 +77,22 @@ def read_status(catalog: Catalog, application: str) -> ApplicationStatus:
         NotDeployedError: the application is not deployed.
     """
     with catalog.read() as connection:
-        units = units_status(connection, catalog.home, application)
-        row = application_row(connection, catalog.home, application)
-        return ApplicationStatus(
-            **{field.name: getattr(units, field.name) for field in fields(units)},
-            sinks=_bounded(read_sinks(connection, application), row.compilation),
-            imports=read_imports(connection, application),
-            exports=read_exports(connection, application),
-            bounded=row.bounded is not None,
-            taken_at=row.taken_at,
-        )
+        return application_status(connection, catalog.home, application)
+
+
+def application_status(connection: Connection, home: Home, application: str) -> ApplicationStatus:
+    """Return the status of an application, read in an open transaction.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+    """
+    row = application_row(connection, home, application)
+    units = units_status(connection, home, row)
+    return ApplicationStatus(
+        **{field.name: getattr(units, field.name) for field in fields(units)},
+        sinks=_bounded(read_sinks(connection, application), row.compilation),
+        imports=read_imports(connection, application),
+        exports=read_exports(connection, application),
+        bounded=row.bounded is not None,
+        taken_at=row.taken_at,
+    )

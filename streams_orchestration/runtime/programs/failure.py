@@ -1,4 +1,8 @@
-"""The failure of a task or a query: one value, which goes from the task to the host."""
+"""The failure of a task or a query, with its cause in words and the nature of the cause.
+
+A task writes it as JSON into its answer. The planner passes it on to the host in the directory of the query, and the
+host writes it into the row of the PE.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from streams_orchestration.operators.errors.errors import AbortedError, DataErro
 from streams_orchestration.operators.errors.external_errors import is_outside
 from streams_orchestration.runtime.errors.errors import explained
 from streams_orchestration.runtime.errors.operator_errors import OperatorError, OperatorFailure
-from streams_orchestration.runtime.storage.broken_disks import is_of_disk
+from streams_orchestration.runtime.storage.unusable_files import is_of_disk
 
 Nature = Literal["data", "outside", "disk", "unknown"]
 """The nature of a cause.
@@ -39,7 +43,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: Exception, batch: int | None = None) -> Failure:
-        """Return the failure for an exception in a batch, if it was in one, with the nature of its cause."""
+        """Return the failure for an exception, with the nature of its cause; `batch` is None outside of a batch."""
         operator = error.failure if isinstance(error, OperatorError) else None
         return cls(explained(error), _nature(error), operator, batch)
 

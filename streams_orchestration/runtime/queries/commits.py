@@ -104,12 +104,11 @@ def commit_batch(
         commit_before: the wall time of the previous commit, for the metrics.
 
     Raises:
-        StreamsRuntimeError: the names of files that the tasks have written could not be synced to disk.
         StaleGenerationError: a reset, another start or another commit came in between, or a reset is due; nothing was
             changed.
-        InvariantError: the batch breaks a rule of the recovery protocol; nothing was changed.
         CatalogUnavailableError: the call may be repeated.
-        CatalogError: the catalog cannot be used; nothing was changed.
+        StreamsRuntimeError: the names of files that the tasks have written could not be synced to disk; or the batch
+            breaks a rule of the recovery protocol, or the catalog cannot be used, and then nothing was changed.
     """
     application, pe = program.application, program.pe
     key = {"application": application, "pe": pe, "batch": plan.batch}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from streams_orchestration import world
@@ -32,6 +32,7 @@ from streams_orchestration.runtime.queries.pacing import Pace
 from streams_orchestration.runtime.queries.pe_view import PeView
 from streams_orchestration.runtime.queries.planning import plan_batch
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
+from streams_orchestration.runtime.queries.source_polls import SourcePolls
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.task_results import take_answers
@@ -40,10 +41,23 @@ PAUSES = Pauses(first=0.002, longest=0.1)
 """Pauses between two readings of the catalog that find nothing to do."""
 PLANNER_WAIT_SECONDS = 10.0
 """Seconds that one call waits for work before it returns to the engine."""
-IDLE_PAUSES = Pauses(first=0.01, longest=0.2)
-"""Pauses until an idle source without a pause of its own is polled again."""
 OUTAGE_SECONDS = 0.25
 """Seconds that one call waits for an unreachable catalog before it returns to the engine."""
+
+
+@dataclass(slots=True)
+class _BatchUnderWay:
+    """A batch from its plan to its commit."""
+
+    plan: BatchPlan
+    period: float | None
+    """The period of the unit's epochs in seconds; None if no period ends them."""
+    began: float
+    """The monotonic time at which the batch was planned."""
+    results: list[TaskResult] | None = None
+    """The results of its tasks; None until the engine has run it. They are kept if the catalog cannot be reached."""
+    seconds: float = 0.0
+    """The seconds from the plan to the results, once these are known."""
 
 
 class Planner:
@@ -58,19 +72,19 @@ class Planner:
         self.options = options
         self._patience = patience
         self.scratch = Scratch(options["scratch"])
-        self.planned: BatchPlan | None = None
+        self._under_way: _BatchUnderWay | None = None
+        """None before the first batch, and from a commit until the next plan."""
         self._pace = Pace(int(options["limit"]), os.cpu_count() or 1)
-        self._period: float | None = None
-        self._began = 0.0
+        self._polls = SourcePolls()
         self.commit_seconds = 0.0
         """Seconds of the last commit, which the next commit records; they show how busy the catalog is."""
-        self._sources_due = 0.0
-        """The monotonic time at which a source may have tuples; the sources of a PE are polled together."""
-        self._idle_polls = 0
         self._opened: Catalog | None = None
         self._outage = Outage(log=_log_of(self.scratch.launched))
-        self._done: tuple[list[TaskResult], float] | None = None
-        """Results and seconds of the planned batch, from its end until it is committed; None otherwise."""
+
+    @property
+    def planned(self) -> BatchPlan | None:
+        """The batch that is planned and not yet committed; None without one."""
+        return None if self._under_way is None else self._under_way.plan
 
     def start(self) -> int:
         """Record that the planner is ready; return the number of the last committed batch: the query begins after it.
@@ -80,7 +94,7 @@ class Planner:
             CatalogUnavailableError: the catalog is away for too long.
         """
         view = self._outage.through(self._read)
-        self.scratch.begin()
+        self.scratch.mark_begun()
         return view.batch
 
     def _read(self) -> PeView:
@@ -118,7 +132,7 @@ class Planner:
             try:
                 self._outage.wait_or_raise(error)
             except CatalogUnavailableError:
-                self.scratch.fail(Failure(str(error), "outside"))
+                self.scratch.record_failure(Failure(str(error), "outside"))
                 raise
             return batch
         self._outage.end()
@@ -137,7 +151,7 @@ class Planner:
             program = self.scratch.launched.program
             view = self._view()
             if view is None:
-                self.scratch.rest()
+                self.scratch.mark_resting()
                 changes.wait(mark, self._patience)
                 return batch
             limit = self._pace.limit
@@ -148,20 +162,18 @@ class Planner:
                     view,
                     source_limit=limit,
                     stream_limit=limit,
-                    sources_due=began >= self._sources_due,
+                    sources_due=began >= self._polls.due_at,
                     now=clock.now(),
                 ),
             )
             if plan is not None:
-                self._period = view.period
-                self._began = world.monotonic()
-                self.planned = replace(
-                    plan, planned_at=clock.now(), plan_seconds=self._began - began, token=world.new_id()
-                )
+                planned = world.monotonic()
+                plan = replace(plan, planned_at=clock.now(), plan_seconds=planned - began, token=world.new_id())
+                self._under_way = _BatchUnderWay(plan, view.period, planned)
                 return plan.batch
             if began >= until:
                 return batch
-            wake_at = min(until, self._sources_due) if began < self._sources_due else until
+            wake_at = min(until, self._polls.due_at) if began < self._polls.due_at else until
             if view.position.wake is not None and (waits := view.position.wake - clock.now()) > 0:
                 wake_at = min(wake_at, began + waits)
             if changes.wait(mark, wake_at - began):
@@ -180,7 +192,7 @@ class Planner:
         if self.planned is None or self.planned.batch != batch:
             message = f"the engine asks for batch {batch}, which this reader has not planned"
             raise StreamsRuntimeError(message)
-        self.scratch.plan(batch)
+        self.scratch.mark_planned(batch)
         return [
             (task.partition, plan_codec.dump_json(replace(self.planned, inputs=(task,))))
             for task in self.planned.inputs
@@ -217,20 +229,19 @@ class Planner:
             StreamsRuntimeError: a task failed, or the commit was refused.
             OSError: the log of the PE cannot be opened.
         """
-        plan = self.planned
-        if plan is None or plan.batch != batch:
+        ended = self._under_way
+        if ended is None or ended.plan.batch != batch:
             return
-        self.scratch.take_back()
-        if self._done is None:
-            took = world.monotonic() - self._began
-            self._done = self._take_answers(plan), took
-        results, took = self._done
-        committed = self._commit(plan, results, took)
-        self.planned = self._done = None
+        self.scratch.clear_planned()
+        if ended.results is None:
+            ended.seconds = world.monotonic() - ended.began
+            ended.results = self._take_answers(ended.plan)
+        committed = self._commit(ended.plan, ended.results, ended.seconds)
+        self._under_way = None
         if committed:
-            self._sources_due = world.monotonic() + self._source_pause(plan, results)
-            self._pace.learn(results, took, self._period)
-            _note(plan, results, _log_of(self.scratch.launched))
+            self._polls.learn(ended.plan, ended.results, world.monotonic())
+            self._pace.learn(ended.results, ended.seconds, ended.period)
+            _note(ended.plan, ended.results, _log_of(self.scratch.launched))
 
     def _commit(self, plan: BatchPlan, results: list[TaskResult], took: float) -> bool:
         """Commit a batch; return False if another query has taken the place of this one, which is not a failure."""
@@ -256,25 +267,7 @@ class Planner:
     def _give_up(self, failure: Failure) -> None:
         """Log why a batch was not committed, and record it for the host."""
         _log_of(self.scratch.launched).error("%s", failure)
-        self.scratch.fail(failure)
-
-    def _source_pause(self, plan: BatchPlan, results: Sequence[TaskResult]) -> float:
-        """Return the seconds until the first source may have tuples, as it reports them; 0.0 without sources.
-
-        A source that does not report them counts with 0.0 if it has moved, else with a pause that grows with each call.
-        """
-        before = {name: offset for task in plan.inputs for name, offset in task.sources.items()}
-        moved = {name for result in results for name, offset in result.sources.items() if offset != before.get(name)}
-        self._idle_polls = 1 if moved else self._idle_polls + 1
-        idle = IDLE_PAUSES.after(self._idle_polls)
-        return min(
-            (
-                result.pauses.get(name, 0.0 if name in moved else idle)
-                for result in results
-                for name in result.sources.keys() - set(result.exhausted)
-            ),
-            default=0.0,
-        )
+        self.scratch.record_failure(failure)
 
 
 def _log_of(launched: Launched) -> logging.Logger:

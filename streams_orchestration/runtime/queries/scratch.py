@@ -90,7 +90,7 @@ class Scratch:
         """The path of Spark's checkpoint, which Spark requires. Only a Spark query is restored from it."""
         return f"{self.path}/checkpoint"
 
-    def begin(self) -> None:
+    def mark_begun(self) -> None:
         """Record that the planner is ready, so Spark runs the query. Raises OSError if a file cannot be written."""
         (Path(self.path) / "begun").touch()
 
@@ -99,7 +99,7 @@ class Scratch:
         """True if the planner is ready, so Spark runs the query."""
         return (Path(self.path) / "begun").exists()
 
-    def plan(self, batch: int) -> None:
+    def mark_planned(self, batch: int) -> None:
         """Record that the planner has handed a batch to Spark; several sources of a query may do so at once.
 
         Raises:
@@ -115,7 +115,7 @@ class Scratch:
         except FileNotFoundError:
             return None
 
-    def take_back(self) -> None:
+    def clear_planned(self) -> None:
         """Record that Spark has run the batch."""
         (Path(self.path) / "planned").unlink(missing_ok=True)
 
@@ -140,7 +140,7 @@ class Scratch:
             return []
         return waiting[min(waiting)] if waiting else []
 
-    def rest(self) -> None:
+    def mark_resting(self) -> None:
         """Record that the planner has committed its last batch, and plans no more.
 
         Raises OSError if the file cannot be written.
@@ -152,7 +152,7 @@ class Scratch:
         """True if no batch runs, and none will begin."""
         return (Path(self.path) / "resting").exists()
 
-    def fail(self, failure: Failure) -> None:
+    def record_failure(self, failure: Failure) -> None:
         """Record for the host why the planner gives up. If that cannot be written, only the log has the reason."""
         try:
             write_whole(self._failure, failure.to_json(), durably=False)

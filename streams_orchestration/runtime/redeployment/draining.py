@@ -20,7 +20,7 @@ from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.trials import is_on_trial
 from streams_orchestration.runtime.catalog.unit_transitions import move_period_ends
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
 from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
 from streams_orchestration.runtime.sinks.retraction import retract
@@ -50,14 +50,14 @@ log = logging.getLogger("streams.redeploy")
 def units_on_hold(held: HeldUnits) -> Generator[None]:
     """Hold units during the block, renewing the hold on a thread, and release all units of the application after it.
 
-    An error of a renewal is logged, except for one of the catalog, after which the next renewal is early enough.
+    An error of a renewal is logged, unless the catalog is unavailable: then the next renewal is early enough.
     """
     application, over = held.application, world.Event()
 
     def renew() -> None:
         errors = LoopErrors(log)
         while not over.wait(HOLD_SECONDS / 3):
-            with errors.survived(f"the units of {application} are no longer on hold"), suppress(StreamsRuntimeError):
+            with errors.survived(f"a hold of {application} is not renewed"), suppress(CatalogUnavailableError):
                 hold_units(held, begins=False)
 
     hold_units(held)
@@ -109,7 +109,6 @@ def drain(held: HeldUnits, until: float, *, mend: bool = True) -> str:
 
     Raises:
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
-        InvariantError: the rollback breaks a rule of the protocol.
     """
     changes = held.catalog.changes
     began = world.monotonic()

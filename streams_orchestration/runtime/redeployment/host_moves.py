@@ -23,9 +23,9 @@ from streams_orchestration.runtime.machines.register import registered, set_mach
 from streams_orchestration.runtime.programs.deployed_pes import deployed_pes
 from streams_orchestration.runtime.redeployment.draining import HeldUnits, drain, units_on_hold
 from streams_orchestration.runtime.redeployment.trial_supervision import settle_former_trial
-from streams_orchestration.runtime.units.broken_disks import read_failed
 from streams_orchestration.runtime.units.controller import begin_again
 from streams_orchestration.runtime.units.status import HostStatus
+from streams_orchestration.runtime.units.unusable_files import read_failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +52,12 @@ def drain_machine(catalog: Catalog, name: str, *, within: float) -> tuple[Moved,
         The moved hosts.
 
     Raises:
-        MachineError: the machine is not registered, or its agent has ended; then nothing was changed. Or no other
-            machine takes a host, an application did not reach a cut in time and keeps running where it is, or hosts or
-            machines have changed meanwhile; then the machine stays DRAINING.
         BeingStartedError: another process is starting or redeploying an application.
-        OnTrialError: the last redeploy of a stopped application is on trial.
-        StateDirectoryError: the start of an application cannot be locked.
-        OtherVersionError: another version of the product wrote the plan of an application with a host to move.
-        NotDeployedError, HostLaunchError, JavaError: an open trial cannot be decided, since a host cannot be started or
-            the application was removed.
-        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
+        StreamsRuntimeError: the machine is not registered, or its agent has ended; then nothing was changed. Or no
+            other machine takes a host, an application did not reach a cut in time and keeps running where it is, or
+            hosts or machines have changed meanwhile; then the machine stays DRAINING. Or the last redeploy of an
+            application is on trial and cannot be decided, the start of an application cannot be locked, another version
+            of the product wrote its plan, or a rule of the protocol is broken.
     """
     set_machine_state(catalog, name, "DRAINING")
     h = tables.host
@@ -91,12 +87,10 @@ def move_misplaced_hosts(catalog: Catalog, application: str, *, within: float) -
         The moved hosts.
 
     Raises:
-        MachineError: the application did not reach a cut in time, or its hosts or machines changed meanwhile; it keeps
-            running where it is.
         BeingStartedError: another process is starting or redeploying the application.
-        StateDirectoryError: the start of the application cannot be locked.
-        OtherVersionError: another version of the product wrote its plan.
-        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
+        StreamsRuntimeError: the application did not reach a cut in time, or its hosts, machines or units changed
+            meanwhile; it keeps running where it is. Or its start cannot be locked, another version of the product wrote
+            its plan, or a rule of the protocol is broken.
     """
     with lock_start(catalog.home, application, "streams agent", limit=0.0):
         return tuple(_move(catalog, application, None, within))

@@ -80,11 +80,11 @@ class PlanOnTrial:
     """A new plan that has replaced the deployed one. Its hosts are to be started, and its trial is to be decided."""
 
     catalog: Catalog
+    request: Redeploy | Revert
+    """The request for the new plan: a revert by hand is recorded if the trial passes."""
     redeployment: Redeployment
     was_stopped: bool
     """True if the application was stopped before the redeploy, so that a revert stops it again."""
-    reverts: bool
-    """True if the new plan is the previous one, which a user has restored by hand."""
 
     @property
     def application(self) -> str:
@@ -143,7 +143,7 @@ def replace_plan(opened: OpenedApplication, redeployment: Redeployment, request:
         with units_on_hold(held):
             garbage = switch_at_cut(change)
     remove_files(catalog.store, garbage)
-    return PlanOnTrial(catalog, redeployment, was_stopped, isinstance(request, Revert))
+    return PlanOnTrial(catalog, request, redeployment, was_stopped)
 
 
 def try_out(trial: PlanOnTrial) -> Redeployment:
@@ -154,17 +154,15 @@ def try_out(trial: PlanOnTrial) -> Redeployment:
 
     Raises:
         RevertedError: the previous plan was restored. An application that was stopped before is stopped again.
-        OnTrialError: the application was stopped during the trial.
-        HostLaunchError, JavaError, NotDeployedError, OtherVersionError, StreamsRuntimeError: hosts cannot be started,
-            or the plan was removed or replaced meanwhile.
         CatalogUnavailableError: the catalog cannot be used for minutes; other processes decide the trial.
-        InvariantError: the return to the previous plan breaks a rule of the protocol.
+        StreamsRuntimeError: the application was stopped during the trial; hosts cannot be started; the plan was removed
+            or replaced meanwhile; or the return to the previous plan breaks a rule of the protocol.
     """
     launch_or_revert(trial.catalog, trial.application)
     redeployment = await_decision(trial)
     with trial.catalog.write() as connection:
         record_run_kind(connection, trial.application, ENDLESS)
-        if trial.reverts:
+        if isinstance(trial.request, Revert):
             record_revert(connection, redeployment)
     return redeployment
 
@@ -200,9 +198,8 @@ def rehearse(change: PlanChange) -> None:
     states. A state that cannot be read, since it was collected meanwhile, is logged and left to `carry_over`.
 
     Raises:
-        NotWrittenError: a state cannot be written.
-        StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
-        SetUpError, ImplementationError, ValidationError: an operator of the new plan cannot be imported or set up.
+        StreamsRuntimeError: a state cannot be written, or does not fit the new plan; or an operator cannot be set up.
+        ImplementationError, ValidationError: an operator of the new plan cannot be imported, or has other parameters.
     """
     carrier = _carrier(change)
     try:
@@ -221,22 +218,20 @@ def switch_at_cut(change: PlanChange) -> list[str]:
     Return the files that the catalog no longer names.
 
     Raises:
-        NotDrainedError: the units do not reach their cuts in time.
-        HostLaunchError, JavaError: a host cannot be started.
-        NotDeployedError, OtherVersionError, StreamsRuntimeError: the plan was removed or replaced meanwhile, or is of
-            another version.
-        NotWrittenError, OperatorError: a state cannot be written, or a stored one not be read.
-        StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
-        SetUpError, ImplementationError, ValidationError: an operator of the new plan cannot be imported or set up.
-        NotDeployableError: the application has been completed.
-        InvariantError: a rollback or the switch breaks a rule of the protocol.
+        StreamsRuntimeError: the units do not reach their cuts in time, or have left them again whenever the plan was to
+            be replaced; a host cannot be started; a state cannot be read or written, or does not fit the new plan; an
+            operator of the new plan cannot be set up; the application was completed, or its plan removed or replaced,
+            meanwhile; or a rule of the protocol is broken.
+        ImplementationError, ValidationError: an operator of the new plan cannot be imported, or has other parameters.
         CommitUnknownError: it is unknown if the plan was replaced.
     """
     while True:
         drain_changed(change)
         try:
             return switch_over(change, carry_over(change))
-        except NotAtCutError:  # perhaps since the hold has expired
+        except NotAtCutError as error:  # perhaps since the hold has expired
+            if world.monotonic() >= change.until:
+                raise NotDrainedError(change.held.application, str(error), change.within) from error
             hold_units(change.held)
 
 
@@ -244,11 +239,8 @@ def drain_changed(change: PlanChange) -> None:
     """Wait until the changed units, which are held, are at their cuts. Hosts are started if they must run for that.
 
     Raises:
-        NotDrainedError: the units do not reach their cuts in time.
-        HostLaunchError, JavaError: a host cannot be started.
-        NotDeployedError, OtherVersionError, StreamsRuntimeError: the plan was removed or replaced meanwhile, or is of
-            another version.
-        InvariantError: a rollback breaks a rule of the protocol.
+        StreamsRuntimeError: the units do not reach their cuts in time; a host cannot be started; the plan was removed
+            or replaced meanwhile, or is of another version of the product; or a rollback breaks a rule of the protocol.
     """
     if postpone_if_drained(change.held):
         return
@@ -261,10 +253,9 @@ def carry_over(change: PlanChange) -> NewPlan:
     """Write the states with which the new plan begins, from the cut of the changed units. On failure, remove them.
 
     Raises:
-        NotWrittenError: a state cannot be written.
-        StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
-        OperatorError: a stored state cannot be read.
-        SetUpError, ImplementationError, ValidationError: an operator of the new plan cannot be imported or set up.
+        StreamsRuntimeError: a stored state cannot be read; a new one cannot be written, or does not fit the new plan;
+            or an operator cannot be set up.
+        ImplementationError, ValidationError: an operator of the new plan cannot be imported, or has other parameters.
     """
     carrier = _carrier(change)
     try:
@@ -299,11 +290,9 @@ def await_decision(trial: PlanOnTrial) -> Redeployment:
 
     Raises:
         RevertedError: the previous plan was restored. An application that was stopped before is stopped again.
-        OnTrialError: the application was stopped during the trial.
-        HostLaunchError, JavaError, NotDeployedError, OtherVersionError, StreamsRuntimeError: hosts cannot be started,
-            or the plan was removed or replaced meanwhile.
         CatalogUnavailableError: the catalog cannot be used for minutes; other processes decide the trial.
-        InvariantError: the return to the previous plan breaks a rule of the protocol.
+        StreamsRuntimeError: the application was stopped during the trial; hosts cannot be started; the plan was removed
+            or replaced meanwhile; or the return to the previous plan breaks a rule of the protocol.
     """
     decided = settle_trial(trial.catalog, trial.application, was_stopped=trial.was_stopped)
     if decided is None:

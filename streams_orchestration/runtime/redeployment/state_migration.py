@@ -204,10 +204,9 @@ class Carrier:
         States that do not change keep their files. Errors of an operator's import, constructor or `setup` are raised.
 
         Raises:
-            StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
             OperatorError: a stored state cannot be read.
             StateNotWrittenError: a file cannot be written.
-            SetUpError: the constructor or `setup` of an operator raises an OSError.
+            StreamsRuntimeError: a state does not fit the new plan, or an operator raises an OSError in `setup`.
         """
         carried = Carried(written=self.written)
         for action in redeployment.operators:

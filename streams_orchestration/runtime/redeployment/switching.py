@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, select
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan
@@ -27,6 +27,11 @@ from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.catalog.pe_transitions import columns_at_commit
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.sink_rows import SinkRow
+from streams_orchestration.runtime.catalog.sink_transitions import (
+    carry_sink_counts,
+    delete_other_sinks,
+    pass_outputs_on,
+)
 from streams_orchestration.runtime.catalog.unit_transitions import insert_unit
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.deployment import insert_pe
@@ -124,7 +129,7 @@ def switch(connection: Connection, held: HeldUnits, new: NewPlan, within: float)
     before = read_plan(connection, application, changed, new.formers)
     counters = read_counters(connection, application, [each.pe for each in held.programs if each.unit in changed])
     garbage = _remove(connection, held)
-    begin(connection, new, rows)
+    begin_plan(connection, new, rows)
     begun = [program for program in new.deployment.programs if program.unit in begins]
     counters.carry_on(connection, begun, new.formers, clock.now())
     garbage += open_trial(connection, application, begins, within, before)
@@ -134,7 +139,7 @@ def switch(connection: Connection, held: HeldUnits, new: NewPlan, within: float)
     return [path for path in garbage if path not in left]
 
 
-def begin(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> None:
+def begin_plan(connection: Connection, new: NewPlan, rows: Mapping[str, UnitRow]) -> None:
     """Insert the units that begin with a new plan, and update the rows of the application, its hosts and its sinks.
 
     Its Exports and Imports are declared and connected.
@@ -334,10 +339,10 @@ def _place_sinks(connection: Connection, new: NewPlan) -> None:
     """
     application, begins = new.redeployment.application, set(new.redeployment.beginning)
     formers, programs = new.formers, new.deployment.programs
-    s, f = tables.sink, tables.sink_file
-    rows = {row.operator: row for row in SinkRow.all(connection, select(s).where(s.c.application == application))}
+    deployed = select(tables.sink).where(tables.sink.c.application == application)
+    rows = {row.operator: row for row in SinkRow.all(connection, deployed)}
     staying = {each.name for program in programs for each in program.operators.values() if program.unit not in begins}
-    connection.execute(delete(s).where(s.c.application == application, s.c.operator.not_in(staying)))
+    delete_other_sinks(connection, application, staying)
     for program in programs:
         if program.unit not in begins:
             continue
@@ -345,15 +350,9 @@ def _place_sinks(connection: Connection, new: NewPlan) -> None:
         for operator in program.operators.values():
             former = rows.get(formers.get(operator.name, ""))
             if former is not None:
-                counts = {
-                    name: getattr(former, name)
-                    for name in ("outputs", "rows", "undeliverable", "pending", "delivered_at")
-                }
-                mine = (s.c.application == application, s.c.operator == operator.name)
-                connection.execute(update(s).where(*mine).values(**counts))
+                carry_sink_counts(connection, application, operator.name, former)
                 # rows remain only for outputs that are not final, or that a reset has retracted and has to remove
-                old = (f.c.application == application, f.c.operator == former.operator)
-                connection.execute(update(f).where(*old).values(operator=operator.name, pe=program.pe))
+                pass_outputs_on(connection, application, [former.operator], operator.name, program.pe)
 
 
 def _write_application(connection: Connection, new: NewPlan) -> None:

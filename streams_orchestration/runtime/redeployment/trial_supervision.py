@@ -10,15 +10,16 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.catalog.trials import is_on_trial, read_trial
+from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.awaiting import require_machines
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
 from streams_orchestration.runtime.deployment.reset import NotResetError, reset_failed_unit
-from streams_orchestration.runtime.deployment.supervising import advance_and_read_units, supervise
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
+from streams_orchestration.runtime.trials.advancing import advance_and_read_units
 from streams_orchestration.runtime.trials.trial import revert_open
 from streams_orchestration.runtime.units.failures import UnitFailure
-from streams_orchestration.runtime.units.reading import units_status
-from streams_orchestration.runtime.units.reset_decisions import SENSOR_GRACE_SECONDS, KnownFailure
+from streams_orchestration.runtime.units.reading import application_row, units_status
+from streams_orchestration.runtime.units.reset_decisions import SENSOR_GRACE_SECONDS, KnownFailure, decide_resets
 
 POLL_SECONDS = 0.5
 
@@ -57,12 +58,10 @@ def settle_trial(catalog: Catalog, application: str, *, was_stopped: bool = Fals
         was_stopped: True to stop the application instead, because it was stopped before the redeploy.
 
     Raises:
-        OnTrialError: a trial is open, and the application is stopped.
         NotDeployedError: the application is not deployed.
-        HostLaunchError, JavaError: a host cannot be started.
-        OtherVersionError: another version of the product wrote the program of a PE.
-        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
         CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
+        StreamsRuntimeError: a trial is open, and the application is stopped; a host cannot be started; another version
+            of the product wrote the program of a PE; a unit was removed meanwhile; or a rule of the protocol is broken.
     """
     decided = await_trial(catalog, application)
     if decided is not None and decided.state == "REVERTED":
@@ -83,29 +82,20 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
         The decided trial; None if there was none.
 
     Raises:
-        OnTrialError: the application is stopped.
         NotDeployedError: the application is not deployed.
-        HostLaunchError, JavaError: a host cannot be started.
-        OtherVersionError: another version of the product wrote the program of a PE.
-        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
         CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
+        StreamsRuntimeError: the application is stopped; a host cannot be started; another version of the product wrote
+            the program of a PE; a unit was removed meanwhile; or a rule of the protocol is broken.
     """
     known: Mapping[str, KnownFailure] = {}
     outage = Outage()
-
-    def begin(failure: UnitFailure) -> None:
-        try:
-            with _reverted_without_hosts(catalog, application):
-                reset_failed_unit(catalog, failure)
-        except NotResetError as error:  # the trial is decided nevertheless
-            log.warning("%s", error)
-
     while True:
         try:
             mark = catalog.changes.mark()
-            status, decisions = supervise(
-                lambda: advance_and_read_units(catalog, application), known, begin, patience=SENSOR_GRACE_SECONDS
-            )
+            status = advance_and_read_units(catalog, application)
+            decisions = decide_resets(status, clock.now(), known, patience=SENSOR_GRACE_SECONDS)
+            for failure in decisions.resets:
+                _reset_or_revert(catalog, failure)
             known = decisions.known
             with catalog.read() as connection:
                 trial = read_trial(connection, application)
@@ -119,6 +109,15 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
             outage.wait_or_raise(error)
 
 
+def _reset_or_revert(catalog: Catalog, failure: UnitFailure) -> None:
+    """Reset a failed unit, or log why it cannot be reset; revert the trial if a host cannot be started for that."""
+    try:
+        with _reverted_without_hosts(catalog, failure.application):
+            reset_failed_unit(catalog, failure)
+    except NotResetError as error:  # the trial is decided nevertheless
+        log.warning("%s", error)
+
+
 def launch_or_revert(catalog: Catalog, application: str) -> None:
     """Start the hosts that a new plan needs; if one cannot be started, or no machine takes it, revert the trial.
 
@@ -126,11 +125,10 @@ def launch_or_revert(catalog: Catalog, application: str) -> None:
 
     Raises:
         HostLaunchError: a host cannot be started, and no trial is open.
-        JavaError: this machine has no Java that Spark can use. The trial is not reverted for that.
         NotDeployedError: the application is not deployed.
-        OtherVersionError, StreamsRuntimeError: the plan is of another version, or a unit that needs a reset was
-            removed. The trial is not reverted for them, either.
-        InvariantError: the return to the previous plan breaks a rule of the protocol.
+        StreamsRuntimeError: this machine has no Java that Spark can use; the plan is of another version of the product;
+            or a unit that needs a reset was removed. The trial is not reverted for these. Or the return to the previous
+            plan breaks a rule of the protocol.
     """
     with _reverted_without_hosts(catalog, application):
         launch_hosts(catalog, application)
@@ -143,7 +141,8 @@ def _reverted_without_hosts(catalog: Catalog, application: str) -> Generator[Non
         yield
         with catalog.read() as connection:
             if is_on_trial(connection, application):
-                require_machines(units_status(connection, catalog.home, application))
+                row = application_row(connection, catalog.home, application)
+                require_machines(units_status(connection, catalog.home, row))
     except HostLaunchError as error:
         if not revert_open(catalog, application, str(error)):
             raise

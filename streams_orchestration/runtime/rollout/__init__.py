@@ -1,9 +1,10 @@
 """The use cases that put a plan in place: run, deploy, redeploy, restore and revert.
 
-`bring_up` (`bringing_up.py`) has two halves. `write_and_try_out` writes an application into the catalog, in one course
-for each kind of request. If its plan has replaced another one, it also starts the hosts of the plan and waits for the
-decision of the trial, since the trial needs the start lock. In all other courses `launch_hosts` starts the hosts.
-Dagster calls the two halves in steps of their own, so that a retry does not start over twice.
+`bring_up` (`bringing_up.py`) writes an application into the catalog, in one course for each kind of request. If its
+plan has replaced another one, that course returns a `PlanOnTrial`. `try_out` starts the hosts of this plan and waits
+for the decision of the trial, since the trial needs the start lock. After all other courses `launch_hosts` starts the
+hosts. Dagster calls `write_and_try_out` and `launch_hosts` in steps of their own, so that a retry does not start over
+twice.
 
 An application is compiled and checked once for a deployment: deploying, redeploying and restoring accept a `Deployable`
 only (`compiler/checking/deployable.py`, decision 0068). A deployment writes the program of each PE into the row of the

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.deployment.requests import (
     Revert,
     StartOver,
 )
-from streams_orchestration.runtime.redeployment.redeploying import accept_redeploy, replace_plan, try_out
+from streams_orchestration.runtime.redeployment.redeploying import PlanOnTrial, accept_redeploy, replace_plan, try_out
 from streams_orchestration.runtime.redeployment.trial_supervision import settle_former_trial
 from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint
 from streams_orchestration.runtime.savepoints.restoring import RestoredApplication, restore
@@ -49,13 +49,14 @@ def bring_up(
     Raises:
         HostLaunchError, JavaError: a host could not be started on this machine.
         RevertedError: the new plan failed its trial, and the previous plan was restored.
-        StreamsRuntimeError, ApplicationError, ValidationError, ValueError, OSError: the plan cannot be written, for a
-            cause that `write_and_try_out` lists.
+        StreamsRuntimeError, ApplicationError, ValueError, OSError: the plan cannot be written; `write_and_try_out` has
+            the conditions.
     """
-    brought = write_and_try_out(catalog, lock, wanted, request)
-    if not (isinstance(brought, Redeployment) and brought.replaces_plan):  # the trial has started the hosts
-        launch_hosts(catalog, wanted.name, asked_at=asked_at)
-    return brought
+    written = _write(catalog, lock, wanted, request)
+    if isinstance(written, PlanOnTrial):
+        return try_out(written)
+    launch_hosts(catalog, wanted.name, asked_at=asked_at)
+    return written
 
 
 def write_and_try_out(catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
@@ -73,19 +74,27 @@ def write_and_try_out(catalog: Catalog, lock: StartLock, wanted: Deployable, req
         request: how it begins, and the changes of the deployed plan and state that are allowed.
 
     Raises:
-        ApplicationChangedError: another plan is deployed, and the request does not replace it.
         SavepointError: the savepoint is missing, ambiguous or damaged, or does not fit the application.
         RedeployRefusedError: state would be lost that the request does not name.
         RevertedError: the new plan failed its trial, and the previous plan was restored.
-        StreamsRuntimeError: the application cannot run here or in this way, or is complete; another version of the
-            product wrote the deployed plan; a setting cannot be used; or the plan cannot be replaced or restored for
-            one of the causes of `settle_former_trial`, `accept_redeploy`, `replace_plan`, `try_out` and `restore`. Each
-            cause has a subclass.
+        StreamsRuntimeError: the application cannot run here; another plan is deployed, and the request does not replace
+            it, or another version of the product wrote it; a state cannot be read or written, or does not fit the new
+            plan; the changed units do not reach their cuts in time; hosts cannot be started; the application is
+            complete, or was stopped, removed or changed meanwhile; a rule of the protocol is broken; or the state
+            directory or the catalog cannot be used.
         ApplicationError: Spark refuses a query.
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         ValueError: the time zone changes, and the filter of an Import is wrong.
         OSError: the state is to be dropped, and a published result cannot be removed; the application is stopped.
-        StateDirectoryError, CatalogError: the home cannot be used.
+    """
+    written = _write(catalog, lock, wanted, request)
+    return try_out(written) if isinstance(written, PlanOnTrial) else written
+
+
+def _write(catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp | PlanOnTrial:
+    """Write an application into the catalog, in one course for each kind of request.
+
+    Return the plan on trial if it has replaced another one; else the outcome, whose hosts `launch_hosts` starts.
     """
     opened = open_application(catalog, lock, wanted, request.run)
     match request:
@@ -102,7 +111,7 @@ def write_and_try_out(catalog: Catalog, lock: StartLock, wanted: Deployable, req
             settle_former_trial(opened.catalog, opened.name)
             redeployment = accept_redeploy(opened, request)
             if redeployment.replaces_plan:
-                return try_out(replace_plan(opened, redeployment, request))
+                return replace_plan(opened, redeployment, request)
             continue_from_state(opened)
             return redeployment
     return None

@@ -65,7 +65,7 @@ def _files_below(home: Home, directory: str) -> list[str]:
         return sorted(home.store.sizes(directory) or ())
     except OSError as error:
         remedy = "Give the right to list it."
-        raise SavepointError(reason_of(home.store.title(directory), "looked at", error, remedy)) from error
+        raise SavepointError(reason_of(home.store.title(directory), "read", error, remedy)) from error
 
 
 def local_place(directory: Path) -> SavepointPlace:

@@ -103,12 +103,10 @@ def create_savepoint(
         SavepointError: the application did not reach a cut in time, has a unit that is no longer reset, or has an
             operator that may change Imports and Exports or cannot be imported here; or the name is invalid or taken, or
             an OSError keeps the savepoint from being written. Nothing is left of the savepoint.
-        OnTrialError: its last redeploy is on trial, and the application is stopped.
-        OperatorError: a state cannot be read.
         ValidationError: the class of a sink has other parameters than at the compilation.
-        OtherVersionError: another version of the product wrote the deployed plan.
-        HostLaunchError, JavaError, SettingError: hosts that are needed to reach a cut cannot be started.
-        StreamsRuntimeError, InvariantError: the plan was replaced meanwhile, or a rule of the protocol is broken.
+        StreamsRuntimeError: the last redeploy is on trial, and the application is stopped; a state cannot be read;
+            another version of the product wrote the deployed plan; hosts that are needed to reach a cut cannot be
+            started; the plan was replaced meanwhile; or a rule of the protocol is broken.
     """
     application, home = lock.application, catalog.home
     with catalog.read() as connection:

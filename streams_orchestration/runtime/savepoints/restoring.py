@@ -23,7 +23,7 @@ from streams_orchestration.runtime.redeployment.state_migration import (
     removed_on_failure,
     writing_states,
 )
-from streams_orchestration.runtime.redeployment.switching import NewPlan, begin
+from streams_orchestration.runtime.redeployment.switching import NewPlan, begin_plan
 from streams_orchestration.runtime.savepoints.manifest import Manifest, SavepointError
 from streams_orchestration.runtime.savepoints.restore_checks import AcceptedRestore, accept, refuse_doubled_exports
 from streams_orchestration.runtime.savepoints.savepoint_place import SavepointPlace, reason_of
@@ -63,7 +63,6 @@ def restore(
         ApplicationError: Spark refuses a query.
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         OSError: `fresh` is set, and a published result cannot be removed.
-        StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     accepted = accept(opened, place, drop_state, fresh=fresh)
     if fresh:
@@ -171,7 +170,7 @@ class _Restoring:
         with self._opened.catalog.write() as connection:
             plan = stored_plan(new.compilation, redeployment.after)
             insert_application(connection, application, plan, self._opened.settings)
-            begin(connection, new, {})
+            begin_plan(connection, new, {})
             continue_in_new_run(connection, self._opened)
             enter_directories(connection, application, self._accepted.unmarked)
             refuse_doubled_exports(connection, application, manifest)

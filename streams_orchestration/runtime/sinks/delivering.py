@@ -19,11 +19,12 @@ from streams_orchestration.operators.sinks.undeliverable import count_set_aside
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.place_of_files import installation_of
+from streams_orchestration.runtime.catalog.sink_transitions import count_output
 from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.sinks.publishing import DueOutput, fetch_checked, waits
-from streams_orchestration.runtime.sinks.sinks import count_output, watermark_of
+from streams_orchestration.runtime.sinks.sinks import watermark_of
 from streams_orchestration.runtime.storage.pending_files import forget_file
 
 log = logging.getLogger("streams.publisher")

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, func, select
 
 from streams_orchestration import world
 from streams_orchestration.operators.implementations.implementation import load
@@ -24,11 +24,15 @@ from streams_orchestration.operators.storage.port import StorageAwayError, Stora
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import is_held
+from streams_orchestration.runtime.catalog.sink_transitions import (
+    count_output,
+    enter_gatherer,
+    merge_outputs,
+    name_output,
+)
 from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.sinks.directories import SinkDirectories
 from streams_orchestration.runtime.sinks.publishing import DueOutput, fetch_checked, missing_file_error, waits
-from streams_orchestration.runtime.sinks.sinks import count_output
-from streams_orchestration.runtime.storage.broken_disks import is_of_files
 from streams_orchestration.runtime.storage.pending_files import (
     MERGED,
     fetch_waiting_file,
@@ -38,6 +42,7 @@ from streams_orchestration.runtime.storage.pending_files import (
     waiting_of,
 )
 from streams_orchestration.runtime.storage.store import Store, StoreError
+from streams_orchestration.runtime.storage.unusable_files import is_of_files
 
 MANY = 64
 """The number of waiting files in a directory at which they are merged early, since every merge reads all waiting files.
@@ -246,10 +251,10 @@ class Gatherer:
             if final is not None:
                 self._directories.enter(connection, self._directory(rows[0]))
             if len(rows) == 1:
-                connection.execute(update(f).where(*mine).values(final=final))
+                name_output(connection, self.application, rows[0].pending, final)
             else:
-                connection.execute(update(f).where(*mine).values(retracted=True))
-                self._insert(connection, rows[0], replace(merged, final=final))
+                named = replace(merged, epoch=rows[0].epoch, final=final)
+                merge_outputs(connection, self.application, [row.pending for row in rows], named)
             return True
 
     def _confirm_token(self, connection: Connection) -> bool:
@@ -263,23 +268,6 @@ class Gatherer:
             return True
         self._token = None
         return False
-
-    def _insert(self, connection: Connection, first: DueOutput, merged: DueOutput) -> None:
-        connection.execute(
-            insert(tables.sink_file).values(
-                application=self.application,
-                pending=merged.pending,
-                final=merged.final,
-                operator=merged.operator,
-                pe=merged.pe,
-                generation=merged.generation,
-                batch=merged.batch,
-                epoch=first.epoch,
-                rows=merged.rows,
-                size=merged.size,
-                checksum=merged.checksum,
-            )
-        )
 
     def _merge(self, rows: Sequence[DueOutput]) -> DueOutput | None:
         """Write a file with the tuples of several, and sync its name; None if another process has taken them."""
@@ -318,7 +306,6 @@ class Gatherer:
         in the list. Raises OSError if a directory cannot be read or a file cannot be removed.
         """
         f = tables.sink_file
-        s = tables.sink
         store = self._store
         token = world.new_id()
         pattern, pending_of_sink = f"{MERGED}-{self._channel}-*", self.sink.pending()
@@ -330,8 +317,7 @@ class Gatherer:
         ]
         with self.catalog.write_unit(self.application, unit) as connection:
             named = set(connection.scalars(select(f.c.pending).where(f.c.application == self.application)))
-            own = (s.c.application == self.application, s.c.operator == self.sink.context.name)
-            connection.execute(update(s).where(*own).values(gatherer=token))
+            enter_gatherer(connection, self.application, self.sink.context.name, token)
         kept = {path_of(store, pending) for pending in named}
         for path in paths:
             if path not in kept:

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.sinks.gathering import GatheringSink
 from streams_orchestration.operators.storage.port import File
-from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.sink_transitions import NewSink, insert_sink
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import operator_context
@@ -66,19 +66,17 @@ def insert_sinks(connection: Connection, home: Home, program: PeProgram) -> None
     """
     for name, implementation, context, parameters in operators_of(home, program):
         if implementation.prepare_commit is not Operator.prepare_commit:
-            connection.execute(
-                insert(tables.sink).values(
-                    application=program.application,
-                    operator=name,
-                    pe=program.pe,
-                    kind=implementation.__name__,
-                    place=implementation.destination(context, parameters),
-                    format=_format(implementation.directory(context, parameters), parameters),
-                    read_with=implementation.read_with(context, parameters),
-                    visibility=implementation.visibility(parameters),
-                    marks=issubclass(implementation, GatheringSink) and implementation.marks(parameters),
-                )
+            sink = NewSink(
+                operator=name,
+                pe=program.pe,
+                kind=implementation.__name__,
+                place=implementation.destination(context, parameters),
+                format=_format(implementation.directory(context, parameters), parameters),
+                read_with=implementation.read_with(context, parameters),
+                visibility=implementation.visibility(parameters),
+                marks=issubclass(implementation, GatheringSink) and implementation.marks(parameters),
             )
+            insert_sink(connection, program.application, sink)
 
 
 def _format(directory: Path | str | None, parameters: Any) -> str | None:

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.sinks.delivering import Deliverer
 from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.publishing import DueOutput, outstanding, publish_files
 from streams_orchestration.runtime.sinks.sinks import failing_sinks, record_failure, record_success
-from streams_orchestration.runtime.storage.broken_disks import FileFailure, is_of_files
+from streams_orchestration.runtime.storage.unusable_files import FileFailure, is_of_files
 
 MIN_INTERVAL_SECONDS = 0.02
 """The least time between two turns, however often the catalog changes."""

@@ -30,10 +30,10 @@ from streams_orchestration.operators.storage.durable_files import checksum_of, s
 from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.sink_transitions import count_output, show_early
 from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.errors.invariants import promise
 from streams_orchestration.runtime.sinks.retraction import Output, remove_retracted, retracted_outputs
-from streams_orchestration.runtime.sinks.sinks import count_output, show_early
 from streams_orchestration.runtime.storage.pending_files import fetch_waiting_file, path_of, remove_waiting_file
 from streams_orchestration.runtime.storage.store import Store
 

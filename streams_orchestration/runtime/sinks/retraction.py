@@ -22,6 +22,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.cuts import after_cut
 from streams_orchestration.runtime.catalog.sink_rows import SinkFileRow
+from streams_orchestration.runtime.catalog.sink_transitions import forget_retracted, retract_outputs
 from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.storage.pending_files import path_of, remove_waiting_file
 from streams_orchestration.runtime.storage.store import Store, remove_files
@@ -56,8 +57,8 @@ def mark_retracted(connection: Connection, application: str, unit: str, epoch: i
     Returns:
         The files that can no longer be named, to be removed after the transaction.
     """
-    f, s = tables.sink_file, tables.segment
-    connection.execute(update(f).where(after_cut(f, application, unit, epoch)).values(retracted=True))
+    s = tables.segment
+    retract_outputs(connection, application, unit, epoch)
     after = after_cut(s, application, unit, epoch)
     garbage = connection.scalars(delete(s).where(after, ~s.c.uncommitted).returning(s.c.path)).all()
     connection.execute(update(s).where(after).values(retracted=True))
@@ -110,8 +111,7 @@ def remove_retracted(catalog: Catalog, application: str, rows: Iterable[Output])
             errors[there[0].operator] = _not_removed(there[0], error)
     if done:
         with catalog.write() as connection:
-            gone = (_f.c.application == application, _f.c.pending.in_(done), _f.c.retracted)
-            connection.execute(delete(_f).where(*gone))
+            forget_retracted(connection, application, done)
     return list(errors.values())
 
 

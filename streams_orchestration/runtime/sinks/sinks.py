@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, func, select, update
+from sqlalchemy import Connection, bindparam, case, func, select
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.storage.port import is_address
@@ -17,6 +17,11 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.pe_transitions import fail_pe_of_sink
 from streams_orchestration.runtime.catalog.rows import StoredPosition
 from streams_orchestration.runtime.catalog.sink_rows import SinkFileRow, SinkRow
+from streams_orchestration.runtime.catalog.sink_transitions import (
+    clear_failed_attempts,
+    count_failed_attempt,
+    route_epochs,
+)
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.settings.limits import OUTSTANDING_LIMIT
@@ -99,45 +104,6 @@ _LATE = (
 )
 
 
-def count_output(
-    connection: Connection, application: str, row: SinkFileRow, outputs: int = 1, undeliverable: int = 0
-) -> bool:
-    """Count a visible output that no reset can retract, and delete its row. Return False if that was done before.
-
-    Args:
-        connection: a connection in a write transaction.
-        application: the name of the application.
-        row: the row of the output.
-        outputs: the number to add to the sink's outputs; 0 for a further file of one delivery.
-        undeliverable: how many of its rows were set aside, and so do not count as visible.
-    """
-    f, s = tables.sink_file, tables.sink
-    seen = {} if row.published else {"delivered_at": clock.now()}
-    gone = connection.execute(f.delete().where(f.c.application == application, f.c.pending == row.pending))
-    if gone.rowcount == 1:
-        connection.execute(
-            update(s)
-            .where(s.c.application == application, s.c.operator == row.operator)
-            .values(
-                outputs=s.c.outputs + outputs,
-                rows=s.c.rows + row.rows - undeliverable,
-                undeliverable=s.c.undeliverable + undeliverable,
-                pending=row.pending.rpartition("/")[0],
-                **seen,
-            )
-        )
-    return gone.rowcount == 1
-
-
-def show_early(connection: Connection, application: str, row: SinkFileRow) -> None:
-    """Record that an output is visible although a reset can take it back, and that its sink has delivered now."""
-    f, s = tables.sink_file, tables.sink
-    mine = (f.c.application == application, f.c.pending == row.pending)
-    connection.execute(update(f).where(*mine).values(published=True))
-    its_sink = (s.c.application == application, s.c.operator == row.operator)
-    connection.execute(update(s).where(*its_sink).values(delivered_at=clock.now()))
-
-
 def record_failure(catalog: Catalog, application: str, operator: str, error: OutputError) -> None:
     """Record why the outputs of a sink cannot become visible.
 
@@ -145,15 +111,11 @@ def record_failure(catalog: Catalog, application: str, operator: str, error: Out
     """
     s = tables.sink
     with catalog.write() as connection:
-        connection.execute(
-            update(s)
-            .where(s.c.application == application, s.c.operator == operator)
-            .values(error=error.reason, failures=s.c.failures + 1, failed_at=clock.now())
-        )
+        count_failed_attempt(connection, application, operator, error.reason)
         if error.permanent:
             pe = connection.scalar(select(s.c.pe).where(s.c.application == application, s.c.operator == operator))
             if pe is not None:
-                fail_pe_of_sink(connection, application, pe, str(error))
+                fail_pe_of_sink(connection, application, pe, clock.now(), str(error))
 
 
 def route_sink(catalog: Catalog, application: str, operator: str) -> int:
@@ -167,19 +129,14 @@ def route_sink(catalog: Catalog, application: str, operator: str) -> int:
             .join(s, (s.c.application == p.c.application) & (s.c.pe == p.c.id))
             .where(*mine)
         )
-        connection.execute(update(s).where(*mine).values(routed=int(epoch or 0)))
+        route_epochs(connection, application, operator, int(epoch or 0))
     return int(epoch or 0)
 
 
 def record_success(catalog: Catalog, application: str, operator: str) -> None:
     """Clear the failure of a sink, after its waiting outputs have become visible."""
-    s = tables.sink
     with catalog.write() as connection:
-        connection.execute(
-            update(s)
-            .where(s.c.application == application, s.c.operator == operator)
-            .values(error=None, failures=0, failed_at=None)
-        )
+        clear_failed_attempts(connection, application, operator)
 
 
 def late_outputs(connection: Connection, application: str, pe: int, completed: int) -> int:

@@ -26,6 +26,11 @@ class Home:
     root: Path
     variables: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """Variables of `docs/operations.md` that hold for this directory, in place of the process's environment."""
+    short_lived: str | None = field(default=None, compare=False, repr=False)
+    """A clause that says why hosts which this process starts would end with it; None if they outlive the process.
+
+    If it is set, only agents start hosts, on registered machines.
+    """
 
     @property
     def environment(self) -> Mapping[str, str]:

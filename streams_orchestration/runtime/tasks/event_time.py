@@ -182,7 +182,7 @@ class EventTimeCalls:
             self.submit(program, instance.watermark.assign(names), instance.outputs)
 
     @staticmethod
-    def begin(source: OperatorInstance, decisions: list[IdleDecision], slowest: int | None) -> None:
+    def prepare_source(source: OperatorInstance, decisions: list[IdleDecision], slowest: int | None) -> None:
         """Prepare a source for producing tuples: how far it may run ahead of others, and which partitions are idle.
 
         Do nothing outside of event-time graphs.

@@ -125,7 +125,7 @@ class SourceCalls:
         if bounds is not None and source.until is None:
             return ProducedTo(offset, exhausted=False)
         self._changed.add(program.index)
-        self._event_time.begin(instance, self._plan.position.idle.get(name, []), inputs.slowest.get(name))
+        self._event_time.prepare_source(instance, self._plan.position.idle.get(name, []), inputs.slowest.get(name))
         submit, meter = source.context.submit, self._calls.meter
         meter.produces(program.index)
         count = last = 0

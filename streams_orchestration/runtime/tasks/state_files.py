@@ -80,7 +80,7 @@ def store_dump(
 
 
 def content_of(store: Store, file: StateFile) -> bytes:
-    """Return the content of a file of a state, which is not checked; empty if the catalog's text of it is damaged.
+    """Return the content of a file of a state, which is not checked; empty if the catalog's text is damaged.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,18 +1,41 @@
-"""One step of an application: its units are updated, and its open trial is decided."""
+"""The update of an application's state from the catalog: of its units first, then of the trial of its last redeploy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.trials import is_trial_under_way
 from streams_orchestration.runtime.trials.trial import decide
+from streams_orchestration.runtime.units.reading import read_units
+from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration.runtime.units.watch import advance_units
 
 
 def advance_application(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> None:
     """Update units of an application, and decide the trial of its last redeploy if that is possible now.
 
-    For arguments and errors see `advance_units`.
+    Args:
+        catalog: the catalog of the application.
+        application: the name of the application; if it is not wanted to run, nothing is done.
+        units: the names of the units; None for all.
+
+    Raises:
+        StreamsRuntimeError: a changed unit was removed meanwhile, or a rule of the recovery protocol is broken.
     """
-    if advance_units(catalog, application, units):
+    advance_units(catalog, application, units)
+    with catalog.read() as connection:
+        due = is_trial_under_way(connection, application)
+    if due:
         decide(catalog, application)
+
+
+def advance_and_read_units(catalog: Catalog, application: str) -> UnitsStatus:
+    """Record the changes of an application's units, and return their status.
+
+    Raises:
+        NotDeployedError: the application is not deployed.
+        StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
+    """
+    advance_application(catalog, application)
+    return read_units(catalog, application)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, Executable, LargeBinary, Table, delete, func, insert, select, update
+from sqlalchemy import Connection, Executable, LargeBinary, Table, delete, func, insert, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.application_transitions import StoredPlan, enter_plan
@@ -15,6 +15,12 @@ from streams_orchestration.runtime.catalog.chains import files_of
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan, Row
 from streams_orchestration.runtime.catalog.pe_transitions import columns_at_commit
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, PeRow, UnitRow
+from streams_orchestration.runtime.catalog.sink_transitions import (
+    delete_sinks_of_pes,
+    forget_unseen,
+    pass_outputs_on,
+    restore_sink,
+)
 from streams_orchestration.runtime.catalog.unit_transitions import restore_unit
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
@@ -121,20 +127,15 @@ def _roll_back_tried(connection: Connection, application: str, units: Collection
     They are files of the units' states and segments, and of outputs that are not visible yet; the rows of these outputs
     are deleted.
     """
-    s, f, k = tables.state, tables.sink_file, tables.sink
+    s, p = tables.state, tables.pe
     garbage: list[str] = []
     for unit in units:
         garbage += roll_back(connection, unit, to=unit.shown, epoch=unit.current_epoch + 1)
-    pes = select(tables.pe.c.id).where(
-        tables.pe.c.application == application, tables.pe.c.unit.in_([unit.name for unit in units])
-    )
+    names = [unit.name for unit in units]
+    pes = connection.scalars(select(p.c.id).where(p.c.application == application, p.c.unit.in_(names))).all()
     stored = connection.scalars(select(s.c.files).where(s.c.application == application, s.c.pe.in_(pes)))
     garbage += sorted(files_of(stored))
-    unseen = select(k.c.operator).where(k.c.application == application, k.c.visibility == "read_committed")
-    hidden = (f.c.application == application, f.c.pe.in_(pes), f.c.retracted, f.c.operator.in_(unseen))
-    garbage += connection.scalars(select(f.c.pending).where(*hidden))
-    connection.execute(delete(f).where(*hidden))
-    return garbage
+    return garbage + forget_unseen(connection, application, pes)
 
 
 def _enter(connection: Connection, name: str, before: PreviousPlan, **at: Any) -> None:
@@ -175,13 +176,11 @@ def _restore_sinks(connection: Connection, application: str, pes: Collection[int
 
     Outputs of renamed sinks that are still to be removed get the previous operator and PE.
     """
-    k, f = tables.sink, tables.sink_file
-    connection.execute(delete(k).where(k.c.application == application, k.c.pe.in_(pes)))
-    _enter(connection, "sink", before)
+    delete_sinks_of_pes(connection, application, pes)
     for row in before.rows["sink"]:
+        restore_sink(connection, row)
         renamed = [new for new, old in before.formers.items() if old == row["operator"]]
-        mine = (f.c.application == application, f.c.operator.in_(renamed))
-        connection.execute(update(f).where(*mine).values(operator=row["operator"], pe=row["pe"]))
+        pass_outputs_on(connection, application, renamed, row["operator"], row["pe"])
 
 
 def _restore_connections(connection: Connection, application: str, before: PreviousPlan) -> None:

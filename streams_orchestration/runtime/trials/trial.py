@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, func, select
 
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
@@ -20,18 +20,21 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.kept_rows import PreviousPlan
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, TrialRow, UnitRow
 from streams_orchestration.runtime.catalog.states import TrialState
+from streams_orchestration.runtime.catalog.trial_transitions import (
+    note_plan_taken_back,
+    pass_trial,
+    replace_trial,
+    revert_trial,
+)
 from streams_orchestration.runtime.catalog.trials import read_trial
 from streams_orchestration.runtime.catalog.unit_transitions import hide_epochs, show_epochs
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.trials.previous_plan import restore_plan
-from streams_orchestration.runtime.units.failures import explain_host_failure, explain_pe_failure
-from streams_orchestration.runtime.units.health import read_health
+from streams_orchestration.runtime.units.health import explain_host_failure, failure_of_pe, read_health
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.status import HostStatus
-
-_t = tables.trial
 
 
 class TrialVerdict(NamedTuple):
@@ -60,23 +63,8 @@ def open_trial(
     Returns:
         Files that only the previous plan named, if the trial has passed.
     """
-    a = tables.application
-    row = connection.execute(select(a.c.plan, a.c.fingerprint).where(a.c.name == application)).one()
     hide_epochs(connection, application, units)
-    connection.execute(delete(_t).where(_t.c.application == application))
-    connection.execute(
-        insert(_t).values(
-            application=application,
-            plan=row.plan,
-            fingerprint=row.fingerprint,
-            state="OPEN",
-            within=within,
-            until=clock.now() + within,
-            before=before.dump(),
-            files=before.files,
-            earlier=before.compilation,
-        )
-    )
+    replace_trial(connection, application, within, before)
     if units:
         return []
     trial = read_trial(connection, application)
@@ -137,7 +125,7 @@ def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
         InvariantError: the rollback breaks a rule of the protocol.
     """
     assert trial.before is not None
-    end_trial(connection, trial, "REVERTED", cause=cause, earlier=None)
+    revert_trial(connection, trial.application, cause)
     return restore_plan(connection, trial.application, PreviousPlan.load(trial.before))
 
 
@@ -146,23 +134,8 @@ def record_revert(connection: Connection, redeployment: Redeployment) -> None:
 
     The connection is in a write transaction.
     """
-    if redeployment.before == redeployment.after:
-        return
-    reverted = update(_t).where(_t.c.application == redeployment.application).values(taken_back=redeployment.before)
-    connection.execute(reverted)
-
-
-def end_trial(connection: Connection, trial: TrialRow, state: TrialState, **values: object) -> None:
-    """Close a trial in the catalog, and drop its previous plan and list of files there; `trial` keeps both.
-
-    Args:
-        connection: a connection in a write transaction.
-        trial: the open trial.
-        state: the outcome, `PASSED` or `REVERTED`.
-        values: values of further columns of the trial's row.
-    """
-    mine = update(_t).where(_t.c.application == trial.application)
-    connection.execute(mine.values(state=state, ended_at=clock.now(), before=None, files=[], **values))
+    if redeployment.before != redeployment.after:
+        note_plan_taken_back(connection, redeployment.application, redeployment.before)
 
 
 def close_passed_trial(connection: Connection, trial: TrialRow) -> list[str]:
@@ -173,7 +146,7 @@ def close_passed_trial(connection: Connection, trial: TrialRow) -> list[str]:
     assert trial.before is not None
     application = trial.application
     pause = _pause(connection, application, PreviousPlan.load(trial.before).committed_at)
-    end_trial(connection, trial, "PASSED", pause=pause)
+    pass_trial(connection, application, pause)
     show_epochs(connection, application)
     named = state_files(connection, application)
     return [path for path in trial.files if path not in named]
@@ -239,8 +212,9 @@ def _failed(tried: _Tried, now: float) -> str:
     reset. A host that came up and then died needs one, for instance, and does not end the trial.
     """
     for pe in tried.pes:
-        if pe.state == "FAILED" and (pe.permanent or pe.failures is not None):
-            return explain_pe_failure(pe.id, pe.error)
+        failure = failure_of_pe(pe)
+        if failure is not None and (pe.permanent or pe.failures is not None):
+            return failure.reason
     for host in tried.hosts:
         came_up = host.state not in ("STARTING", "FAILED")
         if not came_up and (reason := explain_host_failure(HostStatus.of(host, now), now)) is not None:

@@ -21,7 +21,7 @@ has moved, `garbage.py` deletes the rows and files that no cut needs.
 **The last epoch.** When all start operators are exhausted, the next epoch is the last one. Final punctuation follows
 the tuples, the operators flush, and the epoch completes. Then the results are published and the queries stop.
 
-**Failures.** One pure function judges the hosts and PEs of a unit (`health_of` in `failures.py`): the state machine,
+**Failures.** One pure function judges the hosts and PEs of a unit (`health_of` in `health.py`): the state machine,
 the report of failures and the launch of hosts ask it. `find_reset_cause` decides which units need a reset, and
 `decide_resets` which resets to begin (`reset_decisions.py`); both are pure. Two other questions are not about a unit:
 whether a start has failed (`deployment/awaiting.py`), and whether a new plan may be the cause of a failure
@@ -38,11 +38,11 @@ with the files that they name, and sets every PE to the cut. The open epoch gets
 continue in the new generation. Every step may be repeated: if a process dies during a reset, the next call of any
 process completes it. Rolling back selects an older commit, so a crash leaves either the old state or the new one.
 
-**Repeated failures.** The state machine counts resets by the *kind* of their cause: the code of an operator, a host, a
-time limit. Each kind has `maxConsecutiveResetAttempts` resets until an epoch completes. A cause outside of the
-application, such as an unavailable service, is limited by time instead of by number (decision 0079).
-`operators/errors/external_errors.py` recognises these errors in the task that meets them. An error caused by the data,
-such as a malformed row, would recur after a reset; it stops the application and names the place. An exception of an
-operator is kept in the row of its PE over resets (`repeated_failures.py`). If it recurs at the same tuples, the error
-says so, and an application with a pure operator stops; at other tuples, resets come later each time.
+**Repeated failures.** The state machine counts resets by the *kind* of their cause (`catalog/cause_kinds.py`): the code
+of an operator, a host, a time limit. Each kind has `maxConsecutiveResetAttempts` resets until an epoch completes. A
+cause outside of the application, such as an unavailable service, is limited by time instead of by number (decision
+0079). `operators/errors/external_errors.py` recognises these errors in the task that meets them. An error caused by the
+data, such as a malformed row, would recur after a reset; it stops the application and names the place. An exception of
+an operator is kept in the row of its PE over resets (`repeated_failures.py`). If it recurs at the same tuples, the
+error says so, and an application with a pure operator stops; at other tuples, resets come later each time.
 """

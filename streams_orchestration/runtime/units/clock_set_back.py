@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.application_transitions import move_run_end
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.host_transitions import set_times
 from streams_orchestration.runtime.catalog.rows import HostRow, TrialRow, UnitRow
+from streams_orchestration.runtime.catalog.trial_transitions import set_trial_end
 from streams_orchestration.runtime.catalog.unit_transitions import set_unit_times
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, HOLD_SECONDS
@@ -80,8 +81,9 @@ def adjust_future_times(catalog: Catalog, application: str) -> None:
             if times := host_changes(host, now):
                 set_times(connection, host, times)
         for trial in TrialRow.all(connection, select(t).where(t.c.application == application)):
-            if changes := _changes(trial, {"until": now + trial.within}):
-                connection.execute(update(t).where(t.c.application == application).values(**changes))
+            until = latest(trial.until, now + trial.within)
+            if until != trial.until:
+                set_trial_end(connection, trial, until)
         end = now + HOLD_SECONDS
         far = select(a.c.name).where(a.c.name == application, a.c.runs_until > end + AHEAD_SECONDS)
         if connection.execute(far).first() is not None:

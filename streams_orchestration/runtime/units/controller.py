@@ -106,8 +106,8 @@ def advance_unit(
         Files that the catalog no longer names, to be removed when the transaction is committed; none without a reset.
 
     Raises:
-        StreamsRuntimeError: the unit no longer exists.
-        InvariantError: the epoch that would be completed or repeated breaks a rule of the recovery protocol.
+        StreamsRuntimeError: the unit no longer exists, or the epoch that would be completed or repeated breaks a rule
+            of the recovery protocol.
     """
     unit = unit_row(connection, application, name)
     if unit.state in ENDED:
@@ -161,10 +161,9 @@ def _begin_outage(
 ) -> dict[Moment, float]:
     """Log that a unit has become unhealthy, and return the times of its outage.
 
-    It has failed at the last sign of life in its health, or now if its health shows no failure or was not read.
+    It has failed at the time in its health, or now if its health shows no earlier time or was not read.
     """
-    failure = health.failure if health is not None else None
-    failed = failure.since if failure is not None else now
+    failed = now if health is None or health.failed_at is None else min(health.failed_at, now)
     log_event(
         connection, unit, record, "unhealthy", now, generation=unit.generation, seconds=now - failed, cause=record.cause
     )

@@ -1,27 +1,25 @@
-"""Decides which hosts and units of an application have failed, and which units may be reset and when.
+"""Decides which units of an application have failed, and which of them may be reset and when.
 
 Its functions are pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from streams_orchestration.model.brief import plural
 from streams_orchestration.pauses import Pauses
-from streams_orchestration.runtime.catalog.reading import CatalogRow
-from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, UnitRow
-from streams_orchestration.runtime.catalog.states import ENDED, PeState
+from streams_orchestration.runtime.catalog.cause_kinds import NO_KIND, TIMEOUT, CauseKind
+from streams_orchestration.runtime.catalog.rows import HostRow, UnitRow
+from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.errors.errors import HostLaunchError, NothingFailedError
-from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, ENTERED_LIMIT
-from streams_orchestration.runtime.units.broken_disks import kind_of_end
 from streams_orchestration.runtime.units.clock_set_back import unit_changes
+from streams_orchestration.runtime.units.health import health_of
 from streams_orchestration.runtime.units.region_events import FailureCause
-from streams_orchestration.runtime.units.region_machine import LIMIT, TIMEOUT, explain_timeout
+from streams_orchestration.runtime.units.region_machine import LIMIT, explain_timeout
 from streams_orchestration.runtime.units.region_record import fires
-from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log, silence_of
+from streams_orchestration.runtime.units.status import PeStatus, UnitsStatus, place_of_log
 from streams_orchestration.runtime.units.unit_facts import Health
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS, record_of
@@ -172,7 +170,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     numbers = {pe.host for pe in pes}
     hosts = {host.id: host for host in status.hosts if host.id in numbers}
     broken = [pe for pe in pes if pe.state == "FAILED"]
-    health = health_of(hosts.values(), failure_of_pe(broken[0].row, now) if broken else None, now)
+    health = health_of(hosts.values(), broken[0].row if broken else None, now)
     cause = find_reset_cause(unit.row, health, now)
     if cause is None:
         return None
@@ -232,11 +230,11 @@ def _overdue(unit: UnitRow, now: float) -> FailureCause | None:
     """Return why a unit needs a reset although its hosts and PEs work; None if it needs none."""
     if unit.waits or unit.state == LIMIT:
         outside = unit.give_up_at is not None
-        return FailureCause(unit.cause or "it waits for a reset", unit.since, unit.kind, outside)
+        return FailureCause(unit.cause or "it waits for a reset", unit.kind, outside)
     if not is_late(unit, now):
         return None
     reason = explain_timeout(unit.timer, unit.current_epoch, unit.drain_timeout, unit.reset_timeout)
-    return FailureCause(reason, unit.since, TIMEOUT)
+    return FailureCause(reason, TIMEOUT)
 
 
 def is_late(unit: UnitRow, now: float) -> bool:
@@ -244,7 +242,7 @@ def is_late(unit: UnitRow, now: float) -> bool:
     return unit.timer != "period" and fires(unit.timer, unit.deadline, now, taken_up=True)
 
 
-def _is_given_up(unit: UnitRow, kind: str, now: float) -> bool:
+def _is_given_up(unit: UnitRow, kind: CauseKind, now: float) -> bool:
     """Return True if no attempt or no time is left for a kind of cause.
 
     A unit that is given up stays so whatever happens to it then. Otherwise each kind has attempts of its own: False for
@@ -252,7 +250,7 @@ def _is_given_up(unit: UnitRow, kind: str, now: float) -> bool:
     """
     if unit.state == LIMIT:
         return True
-    return unit.kind in ("", kind) and record_of(unit).gives_up(now)
+    return unit.kind in (NO_KIND, kind) and record_of(unit).gives_up(now)
 
 
 def _due(unit: UnitRow, cause: FailureCause, failed: PeStatus | None) -> float:
@@ -274,106 +272,6 @@ def _due(unit: UnitRow, cause: FailureCause, failed: PeStatus | None) -> float:
     return detected + max(BACK_OFF.after(times - 1), RESET_PAUSES.after(tried))
 
 
-def _kind_of_host(host: HostStatus) -> str:
-    """Return the kind of the cause that a host does not work.
-
-    For a host that has ended since it could not use a file, the kind names the host and its machine; otherwise it
-    names the host alone.
-    """
-    if host.state == "FAILED" and host.machine is not None and host.row.storage_error is not None:
-        return kind_of_end(host.id, host.machine)
-    return f"host {host.id}"
-
-
 def _launch_due(host: HostRow) -> float:
     """Return the unix seconds before which a host is not launched again; 0.0 until two launches in a row failed."""
     return host.launched_at + LAUNCH_PAUSES.after(host.launches - 1) if host.launches > 1 else 0.0
-
-
-def health_of(hosts: Iterable[HostStatus], failed: FailureCause | None, now: float) -> Health:
-    """Return the health of a unit (B9).
-
-    The cause of its failure is the first host that was launched and does not work, else its failed PE. A host that was
-    never launched causes no failure, but is among the hosts that do not work if it was not started in time. The unit is
-    `up` if each launched host runs.
-
-    Args:
-        hosts: the hosts of the unit.
-        failed: the failure of its first failed PE; None if no PE has failed.
-        now: unix seconds.
-    """
-    failure: FailureCause | None = None
-    gone: dict[int, FailureCause] = {}
-    up, ahead = True, False
-    for host in hosts:
-        ahead = ahead or host.heard_at > now + AHEAD_SECONDS
-        reason = explain_host_failure(host, now)
-        if reason is not None:
-            gone[host.id] = FailureCause(reason, host.heard_at, _kind_of_host(host))
-        if host.row.pid is None and host.state not in ("STARTING", "WAITING"):
-            continue  # a host that was never launched finds everything rolled back when it comes
-        failure = failure or gone.get(host.id)
-        up = up and host.alive and host.state == "RUNNING" and reason is None
-    return Health(failure or failed, up, gone, ahead)
-
-
-@dataclass(frozen=True, slots=True)
-class PeReport(CatalogRow):
-    """The columns of a PE that say whether it works."""
-
-    application: str
-    unit: str
-    host: int
-    id: int
-    state: PeState
-    error: str | None
-    kind: str
-    outside: bool
-    final: bool
-
-
-def failure_of_pe(pe: PeReport | PeRow, now: float) -> FailureCause | None:
-    """Return the failure that is reported for a PE; None if it has not failed.
-
-    The catalog does not hold its time, so it counts from `now`, in unix seconds.
-    """
-    if pe.state != "FAILED":
-        return None
-    return FailureCause(explain_pe_failure(pe.id, pe.error), now, pe.kind, pe.outside)
-
-
-def explain_pe_failure(pe: int, error: str | None) -> str:
-    """Return the sentence that a PE has failed, with its error if that is known."""
-    return f"PE {pe} failed: {error}" if error else f"PE {pe} failed"
-
-
-def explain_host_failure(host: HostStatus, now: float) -> str | None:
-    """Return why a host cannot work; None if it works, has ended or waits, or may still come up in time.
-
-    `silence_of` says for how long a host may be silent. One that a new plan has entered has `ENTERED_LIMIT` to be
-    launched.
-
-    Args:
-        host: the status of the host as read from the catalog.
-        now: unix seconds.
-    """
-    if host.state == "STOPPED" and host.row.launched_at and host.row.pid is None:
-        waited = now - host.row.launched_at
-        return f"the new host {host.id} was not started in {waited:.0f} s" if waited > ENTERED_LIMIT else None
-    if host.state in (*ENDED, "WAITING"):
-        return None
-    if host.state == "FAILED":
-        return f"host {host.id} failed: {host.error}"
-    if host.row.pid is not None and host.here and not host.alive:
-        return f"host {host.id} ({host.process}) is gone" + (f"; {host.error}" if host.error else "")
-    silence = silence_of(host.row, now)
-    if not silence.too_long:
-        return None
-    if host.row.pid is None and host.machine is None:
-        command = "the command that was to start it has ended"
-        return f"host {host.id} did not come up in {silence.seconds:.0f} s, and {command}"
-    if host.row.pid is None:
-        agent = "its agent does not answer"
-        return f"host {host.id} was not started on {host.machine} in {silence.seconds:.0f} s; {agent}"
-    how_long = "in" if host.row.heartbeat_at is None else "for"
-    return f"host {host.id} gave no heartbeat {how_long} {silence.seconds:.0f} s"

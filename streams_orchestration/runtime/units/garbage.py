@@ -37,7 +37,7 @@ class Swept(NamedTuple):
 
 
 KEPT_EPOCHS = 100
-"""The number of epochs of each unit that stay in the catalog for users to look at."""
+"""The number of epochs of each unit that stay in the catalog for the console and `streams status`."""
 BATCHES = 64
 """The number of batches of a unit's PEs between two collections, since states between two cuts are garbage, too."""
 

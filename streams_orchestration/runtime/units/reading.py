@@ -96,19 +96,16 @@ def read_units(catalog: Catalog, application: str) -> UnitsStatus:
         NotDeployedError: the catalog does not know the application.
     """
     with catalog.read() as connection:
-        return units_status(connection, catalog.home, application)
+        return units_status(connection, catalog.home, application_row(connection, catalog.home, application))
 
 
-def units_status(connection: Connection, home: Home, application: str) -> UnitsStatus:
-    """Return the status of an application's hosts, PEs and units, read in an open transaction.
+def units_status(connection: Connection, home: Home, row: ApplicationRow) -> UnitsStatus:
+    """Return the status of the hosts, PEs and units of the application with this row, read in the same transaction.
 
     A running application is `WAITING` while one of its hosts is. If the disk of this process's state directory is full,
     hosts without an error get that error. Units of regions come first, in the order of the regions.
-
-    Raises:
-        NotDeployedError: the catalog does not know the application.
     """
-    row, now = application_row(connection, home, application), clock.now()
+    application, now = row.name, clock.now()
     state = state_in_effect(row.wanted, row.state)
     of = {"of": application}
     units = UnitRow.all(connection, _UNITS, of)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from streams_orchestration.runtime.catalog.cause_kinds import NO_KIND, CauseKind
 from streams_orchestration.runtime.catalog.states import Timer
 
 REQUESTED = "it was requested"
@@ -21,13 +22,7 @@ class FailureCause:
 
     reason: str
     """The reason in words."""
-    since: float = 0.0
-    """The time of the failure as far as it is known, in unix seconds.
-
-    It is the time of the last sign of life of a host, of the check that found a PE failed, or of the entry of a unit
-    into its state. The state machine does not read it.
-    """
-    kind: str = ""
+    kind: CauseKind = NO_KIND
     """The kind of the cause, which does not depend on its text; the attempts of each kind are counted separately."""
     outside: bool = False
     """True if the cause is outside of the application, such as a service that is down, so that it passes by itself."""

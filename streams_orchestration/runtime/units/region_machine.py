@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from streams_orchestration.runtime.catalog.cause_kinds import TIMEOUT
 from streams_orchestration.runtime.catalog.states import Timer
 from streams_orchestration.runtime.units.region_events import (
     REQUESTED,
@@ -36,8 +37,6 @@ LIMIT = "MAXIMUM_RESET_ATTEMPTS_REACHED"
 """The state of a region for which no reset attempt is left."""
 HALTED = ("UNHEALTHY", LIMIT)
 """The states of a region between a failure and its reset, in which its PEs neither plan nor commit."""
-TIMEOUT = "timeout"
-"""Kind of the cause that a drain or a reset took too long."""
 
 
 class Transition(NamedTuple):
@@ -115,7 +114,7 @@ def _fired(settings: RegionSettings, record: RegionRecord, at: float) -> Transit
     if record.timer == "period":
         return _drain(settings, record, at, TriggerDrain(record.current_epoch))
     reason = explain_timeout(record.timer, record.current_epoch, settings.drain_timeout, settings.reset_timeout)
-    return _reset(settings, record.blame(settings, at, FailureCause(reason, kind=TIMEOUT)), at)
+    return _reset(settings, record.blame(settings, at, FailureCause(reason, TIMEOUT)), at)
 
 
 def _drain(settings: RegionSettings, record: RegionRecord, at: float, *actions: Action) -> Transition:

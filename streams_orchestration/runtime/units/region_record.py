@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, RestartPolicy
+from streams_orchestration.runtime.catalog.cause_kinds import NO_KIND, CauseKind, FilesKind
 from streams_orchestration.runtime.catalog.states import RegionState, Timer
 from streams_orchestration.runtime.catalog.unit_columns import FORGIVEN, NO_CAUSE, ResetDurations, Tries
 from streams_orchestration.runtime.units.region_events import FailureCause
 
 LATELY_SECONDS = 600.0
 """The least seconds from the first reset after which a checkpoint ends the count of recent resets."""
-_FILES_KIND = re.compile(r"files: (?P<ends>end of )?host (?P<host>\d+) on (?P<machine>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,32 +28,6 @@ class RegionSettings:
     """The value of `maxConsecutiveResetAttempts`."""
     restart: RestartPolicy = DEFAULT_RESTART
     """The pauses and the time limit of resets for a cause outside of the application."""
-
-
-class FilesKind(NamedTuple):
-    """The kind of the cause that a host cannot use files of a machine.
-
-    A region may complete epochs between such causes, since an epoch without tuples needs no file.
-
-    >>> str(FilesKind(0, "north"))
-    'files: host 0 on north'
-    >>> FilesKind.parse("files: end of host 0 on north")
-    FilesKind(host=0, machine='north', ends=True)
-    """
-
-    host: int
-    machine: str
-    ends: bool = False
-    """True if the host has ended for this cause."""
-
-    @classmethod
-    def parse(cls, kind: str) -> FilesKind | None:
-        """Return the kind that a text names; None if the cause is another one."""
-        found = _FILES_KIND.fullmatch(kind)
-        return None if found is None else cls(int(found["host"]), found["machine"], found["ends"] is not None)
-
-    def __str__(self) -> str:
-        return f"files: {'end of ' if self.ends else ''}host {self.host} on {self.machine}"
 
 
 def fires(timer: Timer | None, deadline: float | None, at: float, *, taken_up: bool) -> bool:
@@ -101,7 +73,7 @@ class RegionRecord:
     """The time at which the current drain or reset attempt began."""
     cause: str | None = None
     """The reason why the region is unhealthy or was last reset; None again once a checkpoint is complete."""
-    kind: str = ""
+    kind: CauseKind = NO_KIND
     """The kind of the cause, which does not depend on its text."""
     give_up_at: float | None = None
     """The time at which resets for a cause outside of the application end, whatever their number; None for other
@@ -139,7 +111,7 @@ class RegionRecord:
         """
         return self.attempts >= self.max_attempts if self.give_up_at is None else at >= self.give_up_at
 
-    def tried(self, kind: str, at: float, *, lately: bool = False) -> Tries:
+    def tried(self, kind: CauseKind, at: float, *, lately: bool = False) -> Tries:
         """Return the resets for a kind of cause, or the recent ones; without any, a new count that begins at `at`."""
         mine = (each for each in self.tries if (each.kind, each.lately) == (kind, lately))
         return next(mine, Tries(kind, 0, at, lately))
@@ -164,7 +136,7 @@ class RegionRecord:
         A reset for a cause outside of the application uses up no attempt.
         """
         tried = [self.tried(self.kind, at)]
-        if FilesKind.parse(self.kind) is not None:
+        if isinstance(self.kind, FilesKind):
             tried.append(self.tried(self.kind, at, lately=True))
         others = (each for each in self.tries if each.kind != self.kind)
         return replace(

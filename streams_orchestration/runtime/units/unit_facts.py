@@ -44,6 +44,11 @@ class Health:
 
     failure: FailureCause | None = None
     """The reason why a host or a PE does not work; None if all do."""
+    failed_at: float | None = None
+    """The time of the failure as far as it is known, in unix seconds; None without a failure.
+
+    It is the time of the last sign of life of a host, or the time at which a host found its PE failed.
+    """
     up: bool = True
     """True if every launched host of the unit runs, so that a reset may begin (B12)."""
     gone: Mapping[int, FailureCause] = field(default_factory=dict[int, FailureCause])

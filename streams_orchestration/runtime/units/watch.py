@@ -13,7 +13,6 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState, Timer, UnitState, waits_for_reset
-from streams_orchestration.runtime.catalog.trials import is_on_trial
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.clock_set_back import adjust_future_times, unit_changes
@@ -27,8 +26,8 @@ _UNITS = select(_u).where(_u.c.application == bindparam("of"))
 _NAMED_UNITS = _UNITS.where(_u.c.name.in_(bindparam("names", expanding=True)))
 
 
-def advance_units(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> bool:
-    """Update the states of units; return True if a redeploy is on trial, which `advance_application` then decides.
+def advance_units(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> None:
+    """Update the states of units.
 
     Nothing is written if nothing has changed. Times that lie in the future, since the clock was set back, are moved
     first. An application whose temporary run has expired is stopped, and its units stay as they are. Files that resets
@@ -56,7 +55,6 @@ def advance_units(catalog: Catalog, application: str, units: Iterable[str] | Non
             health = read_health(connection, application, now, [unit]).get(unit)
             garbage = advance_unit(connection, application, unit, now, health)
         remove_files(catalog.store, garbage)
-    return seen.on_trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +62,6 @@ class _Seen:
     """The changed units of an application, and other reasons to write; there are none if it is not wanted to run."""
 
     changed: tuple[str, ...] = ()
-    on_trial: bool = False
-    """True if a redeploy is on trial."""
     ahead: bool = False
     """True if times lie in the future."""
     over: bool = False
@@ -83,7 +79,7 @@ def _read_changes(catalog: Catalog, application: str, names: tuple[str, ...] | N
         health = read_health(connection, application, now, names)
         changed = tuple(changed_units(connection, rows, health, now))
         ahead = any(each.ahead for each in health.values()) or any(unit_changes(row, now) for row in rows)
-        return _Seen(changed, on_trial=is_on_trial(connection, application), ahead=ahead)
+        return _Seen(changed, ahead=ahead)
 
 
 @dataclass(frozen=True, slots=True)

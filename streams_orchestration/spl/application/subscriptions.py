@@ -56,7 +56,7 @@ def _check(written: object, report: Report) -> None:
         case tree.Number(text=text):
             try:
                 type_ = number(text).type
-            except LiteralError:  # the integer is too large, since a minus before it is not looked at
+            except LiteralError:  # the integer is too large, since a minus before it is not read yet
                 return
             if type_ not in (INT64, FLOAT64):
                 message = f"{text} is {type_}; a literal of a subscription is rstring, int64 or float64, such as 5l"

@@ -121,7 +121,7 @@ def test_a_constant_has_as_many_values_as_there_are_tuples(count: int):
      "RANK() OVER (ORDER BY n)", "ROW_NUMBER() OVER (ORDER BY n)", "LAG(n) OVER (ORDER BY t)"],
 )  # fmt: skip
 def test_a_value_must_not_depend_on_where_batches_end(text: str):
-    with pytest.raises(ValueError, match=r"output.a: .* looks at more than one tuple; use an Aggregate"):
+    with pytest.raises(ValueError, match=r"output.a: .* reads more than one tuple; use an Aggregate"):
         parse_expression(text, SCHEMA, "output.a", UTC)
 
 

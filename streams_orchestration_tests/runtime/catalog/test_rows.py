@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 from streams_orchestration.runtime.catalog import columns, rows, sink_rows, tables
+from streams_orchestration.runtime.catalog.cause_kinds import FilesKind, NamedKind
 from streams_orchestration.runtime.catalog.columns import (
     Cause,
     Count,
@@ -135,7 +136,7 @@ def test_a_query_for_one_row_may_find_none(tmp_path: Path):
 def test_the_resets_and_durations_of_a_unit_are_read_as_they_were_written(tmp_path: Path):
     catalog, u = create_catalog(Home(tmp_path / "home").prepare()), tables.unit
     plain = {"application": "app", "drain_timeout": 1.0, "reset_timeout": 1.0, "max_attempts": 5}
-    tries = (Tries("a", 2, 1.0), Tries("files: host 0 on north", 1, 2.0, lately=True))
+    tries = (Tries(NamedKind("a"), 2, 1.0), Tries(FilesKind(0, "north"), 1, 2.0, lately=True))
     kept = {"tries": tries, "drains": ResetDurations(3, 4.0, (0.5, 0.25))}
     with catalog.write() as connection:
         for name, values in (("fresh", {}), ("written", kept), ("emptied", kept)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +15,8 @@ import pytest
 from streams_orchestration.runtime.catalog.changes import Changes, CommitListener
 from streams_orchestration.runtime.engine.spark import progress_watchdog
 from streams_orchestration.runtime.engine.spark.progress_watchdog import ProgressWatchdog
+from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
+from streams_orchestration.runtime.errors.invariants import InvariantError
 from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.hosts import storage_watch
 from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
@@ -28,16 +30,16 @@ TIMEOUT_SECONDS = 20.0
 
 
 class Reached:
-    """A function that raises an error that nobody expects, then another one, and then is reached."""
+    """A function that raises errors, by default two that nobody expects, and then is reached."""
 
-    def __init__(self, *, fails: int = 2) -> None:
+    def __init__(self, errors: Sequence[Exception] = (KeyError(0), KeyError(1))) -> None:
         self.again = threading.Event()
-        self._turns = chain(range(fails), repeat(None))
+        self._turns = chain(errors, repeat(None))
 
     def __call__(self, *_: Any) -> Any:
-        number = next(self._turns)
-        if number is not None:
-            raise KeyError(number)
+        error = next(self._turns)
+        if error is not None:
+            raise error
         self.again.set()
         return 0
 
@@ -73,14 +75,26 @@ def test_tasks_are_checked_at_again_after_an_unexpected_error(monkeypatch: pytes
         assert checked.is_reached()
 
 
-def test_a_hold_is_renewed_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
-    renewed = Reached(fails=3)
+@pytest.mark.parametrize(
+    ("error", "logged"),
+    [
+        (KeyError("a defect"), 1),
+        (InvariantError("a broken rule"), 1),
+        (CatalogUnavailableError("the catalog does not answer"), 0),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_hold_is_renewed_after_an_error_and_only_an_outage_is_not_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception, logged: int
+):
+    renewed = Reached([error, error])
     first = iter([True])
     monkeypatch.setattr(draining, "HOLD_SECONDS", 0.003)
     monkeypatch.setattr(draining, "hold_units", lambda *_, **__: None if next(first, None) else renewed())
     monkeypatch.setattr(draining, "release_units", lambda *_: None)
     with draining.units_on_hold(HeldUnits(None, "app", (), ["region-0"])):  # type: ignore[arg-type]
         assert renewed.is_reached()
+    assert [record.exc_info[1] for record in caplog.records if record.exc_info] == [error] * logged
 
 
 def test_hosts_are_tended_again_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
@@ -149,7 +163,7 @@ def test_changes_are_reported_when_a_listener_fails_and_cannot_be_closed(
 
 
 def test_the_publisher_goes_on_when_it_cannot_wait_for_changes(monkeypatch: pytest.MonkeyPatch):
-    turns = Reached(fails=0)
+    turns = Reached([])
 
     class Catalog:
         class changes:  # noqa: N801  as in the catalog

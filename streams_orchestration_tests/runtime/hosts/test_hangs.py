@@ -205,7 +205,7 @@ def test_busy_are_the_owners_of_the_first_level_that_has_not_answered(tmp_path: 
     pid = mine.partition("\n")[0].rpartition("streams-")[2].partition("-")[0]
     scratch.owner(1, 0).write_text(mine.replace(f"streams-{pid}-", "streams-77-"))
     assert owner_pids(scratch.unanswered()) == [], "no batch is under way"
-    scratch.plan(5)
+    scratch.mark_planned(5)
     assert owner_pids(scratch.unanswered()) == [int(pid)] * 2
     (Path(scratch.answers) / "5-0-0.json").touch()
     assert owner_pids(scratch.unanswered()) == [int(pid)]
@@ -213,16 +213,16 @@ def test_busy_are_the_owners_of_the_first_level_that_has_not_answered(tmp_path: 
     assert owner_pids(scratch.unanswered()) == [77]
     (Path(scratch.answers) / "5-1-0.json").touch()
     assert owner_pids(scratch.unanswered()) == []
-    scratch.take_back()
-    scratch.plan(6)
+    scratch.clear_planned()
+    scratch.mark_planned(6)
     assert owner_pids(scratch.unanswered()) == [int(pid)] * 2
-    scratch.take_back()
+    scratch.clear_planned()
     assert owner_pids(scratch.unanswered()) == []
 
 
 def test_busy_is_also_a_worker_that_looks_for_the_owner_of_its_task(tmp_path: Path):
     scratch = Scratch.create(tmp_path / "scratch", cast(Any, None))
-    scratch.plan(5)
+    scratch.mark_planned(5)
     register = scratch.owner(0, 0)
     task = threading.Thread(target=Worker(lambda request: request).run, args=(register, None), daemon=True)
     with (register.parent / CLAIMS).open("w") as held:
@@ -236,6 +236,6 @@ def test_busy_is_also_a_worker_that_looks_for_the_owner_of_its_task(tmp_path: Pa
 
 def test_a_register_that_is_being_written_is_none(tmp_path: Path):
     scratch = Scratch.create(tmp_path / "scratch", cast(Any, None))
-    scratch.plan(5)
+    scratch.mark_planned(5)
     (scratch.owner(0, 0).parent / "part77.0-0").touch()
     assert scratch.unanswered() == []

@@ -12,8 +12,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors.errors import OutputError
-from streams_orchestration.runtime.hosts import host as hosts
-from streams_orchestration.runtime.hosts import queries
+from streams_orchestration.runtime.hosts import queries, unit_observer
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.logs.logs import read_log_end
 from streams_orchestration.runtime.observing.reading import read_status
@@ -71,22 +70,22 @@ def test_a_failure_of_a_sink_stays_although_the_query_of_its_pe_runs(host: Host)
 def test_a_host_rotates_its_log_and_that_of_the_standby_it_was(host: Host, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("STREAMS_MACHINE", "north")
     own, standby, other = host.home.host_log("app", 0), *map(host.home.standby_log, ("north", "south"))
-    host.log_size = 100
+    host.janitor.log_size = 100
     for log in (own, standby, other):
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text("a line\n" * 100)
-    host.tidy()
+    host.janitor.tidy()
     assert [log.stat().st_size for log in (own, standby, other)] == [0, 0, 700]
     assert read_log_end(own, 1000)[0] == read_log_end(standby, 1000)[0] == ["a line"] * 100
 
 
 def test_a_log_that_cannot_be_rotated_stops_no_host(host: Host, caplog: pytest.LogCaptureFixture):
     own = host.home.host_log("app", 0)
-    host.log_size = 100
+    host.janitor.log_size = 100
     own.with_name("host-0.log.part").mkdir(parents=True)
     own.write_text("a line\n" * 1000)
     for _ in range(3):
-        host.tidy()
+        host.janitor.tidy()
     assert caplog.text.count("host-0.log is not rotated; it is tried again") == 1
     assert own.stat().st_size == 7000
 
@@ -117,17 +116,17 @@ def test_a_host_looks_at_the_units_of_others_now_and_then_and_when_one_has_died(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ):
     checks: list[Any] = []
-    monkeypatch.setattr(hosts, "advance_application", lambda *given: checks.append(given[2]))
+    monkeypatch.setattr(unit_observer, "advance_application", lambda *given: checks.append(given[2]))
     everything, own = None, {"region-0"}
     for now in (100.0, 101.0, 109.0, 110.0, 111.0):
-        host.advance_units(now)
+        host.observer.advance(now)
     assert checks == [everything, own, own, everything, own]
-    host.neighbours = [(2**22 + 1, 1.0)]
+    host.observer.neighbours = [(2**22 + 1, 1.0)]
     assert host.reconcile(), "nobody may be left who checks its units"
-    host.advance_units(112.0)
+    host.observer.advance(112.0)
     assert checks[-1] is everything
     host.reconcile()
-    host.advance_units(113.0)
+    host.observer.advance(113.0)
     assert checks[-1] == own
 
 

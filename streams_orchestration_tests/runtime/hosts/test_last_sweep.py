@@ -15,7 +15,6 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.hosts.last_sweep import CLEAR_SECONDS, MIN_ATTEMPTS, LastSweep
-from streams_orchestration.runtime.hosts.unusable_files import WAITS
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.completing import clear_after_publishers, complete
 from streams_orchestration.runtime.stepping import StepError
@@ -24,6 +23,7 @@ from streams_orchestration.runtime.storage.pending_files import remove_abandoned
 from streams_orchestration.runtime.storage.store import Store, StoreError
 from streams_orchestration.runtime.units.garbage import end_holds_and_find_unknown_pes, sweep
 from streams_orchestration.runtime.units.holding import hold_units, release_units
+from streams_orchestration.runtime.units.unusable_files import WAITS
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -200,8 +200,8 @@ def test_a_host_is_heard_between_the_steps_of_its_last_sweep_of_which_each_must_
     host = Host(local.home, local.name, 0, "mine", IdleEngine())
     turns: list[None] = []
     monkeypatch.setattr(host.heartbeat, "note_turn", lambda: turns.append(None))
-    assert host.last_sweep()
+    assert host.janitor.last_sweep()
     assert len(turns) == 3
     away = Away(str(tmp_path / "mounted"), str(local.home.root), f"data/{local.name}/states")
     monkeypatch.setattr(Home, "store", property(lambda _: away))
-    assert not host.last_sweep(), "PEs that are not deployed may have files"
+    assert not host.janitor.last_sweep(), "PEs that are not deployed may have files"

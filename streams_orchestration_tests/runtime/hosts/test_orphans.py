@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -206,11 +207,12 @@ def test_the_jvm_of_a_dead_host_is_stopped_when_another_host_is_started(home: Ho
     assert launcher.pid(0) != dead.pid
 
 
-def test_processes_that_are_stopped_are_named(home: Home, launcher: FakeLauncher):
+@pytest.mark.parametrize("stop", [stop_orphans, partial(cancel_application, timeout=0.0)])
+def test_processes_that_are_stopped_are_named(home: Home, launcher: FakeLauncher, stop: Callable[..., Any]):
     launch_hosts(Catalog(home), "app")
     dead, jvm = launcher.families(home)[0]
     killed(dead.pid)
-    (orphan,) = stop_orphans(Catalog(home), "app")
+    (orphan,) = stop(Catalog(home), "app")
     assert orphan.processes == (jvm,)
     assert "app: stopped leftover processes of host 0, which is gone: python" in str(orphan)
     assert f"(pid {jvm.pid})" in str(orphan)

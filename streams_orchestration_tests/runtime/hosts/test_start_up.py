@@ -5,10 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.hosts.start_up import WORKERS, StartUp
+from streams_orchestration.runtime.clocks import clock
+from streams_orchestration.runtime.hosts.start_up import WORKERS, StartUp, StartUpReport
 from streams_orchestration.runtime.processes.processes import ProcessIdentity
 
 TICK = 0.02
@@ -52,6 +55,20 @@ def test_a_phase_that_ended_before_the_previous_one_took_no_time():
 def test_the_start_up_time_in_words_has_its_phases():
     start_up = started()
     assert str(start_up) == "6.0 s: imports 1.5, session 3.5, queries 1.0"
+
+
+def test_a_start_is_reported_once_with_the_first_commit_after_it(monkeypatch: pytest.MonkeyPatch):
+    written: list[dict[str, float]] = []
+    presence: Any = SimpleNamespace(record_family=lambda: (JVM,), report_start_up=lambda said: written.append({**said}))
+    times = iter((101.0, 102.0, 104.0))
+    monkeypatch.setattr(clock, "now", lambda: next(times))
+    report = StartUpReport(presence, StartUp(100.0))
+    report.reached("session")
+    report.note_turn([None, 90.0])
+    assert written == [], "another host has made that commit"
+    report.note_turn([110.0, 107.0, None])
+    report.note_turn([120.0])
+    assert written == [{"session": 2.0, "queries": 2.0, "first batch": 3.0}]
 
 
 def test_a_process_knows_when_it_began_better_than_by_whole_seconds():

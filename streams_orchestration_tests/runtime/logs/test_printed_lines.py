@@ -34,7 +34,7 @@ def test_lines_are_said_once_as_they_come_also_when_the_log_is_rotated(tmp_path:
     log, said = tmp_path / "pe-0.log", list[tuple[str, str]]()
     write(log, "A", "of before")
     follower = PrintedFollower(lambda operator, text: said.append((operator, text)))
-    follower.begin([log])
+    follower.skip_present([log])
     follower.report_new([log])
     assert said == []
     write(log, "A", *(f"{n} {'x' * 400}" for n in range(20)))

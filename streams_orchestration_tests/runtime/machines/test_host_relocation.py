@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.cause_kinds import FilesKind
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.units.broken_disks import MOVE_AFTER, kind_of_disk, read_failed
 from streams_orchestration.runtime.units.controller import begin_again
 from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
+from streams_orchestration.runtime.units.unusable_files import MOVE_AFTER, read_failed
 from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
@@ -48,10 +49,10 @@ def break_down(place: Place, resets: int, machine: str = "north", more: Mapping[
         more: the resets for such causes on other machines.
     """
     now = clock.now()
-    tries = [[kind_of_disk(0, name), number, now, True] for name, number in {machine: resets, **more}.items()]
+    tries = [[FilesKind(0, name), number, now, True] for name, number in {machine: resets, **more}.items()]
     place.set(tables.host, state="RUNNING", machine=machine, pid=1, space=ELSEWHERE, heartbeat_at=now)
-    place.set(tables.unit, state="UNHEALTHY", tries=tries, kind=kind_of_disk(0, machine), cause=f"PE 1 failed: {ERROR}")
-    failed = {"state": "FAILED", "error": ERROR, "kind": kind_of_disk(0, machine), "outside": True}
+    place.set(tables.unit, state="UNHEALTHY", tries=tries, kind=FilesKind(0, machine), cause=f"PE 1 failed: {ERROR}")
+    failed = {"state": "FAILED", "error": ERROR, "kind": FilesKind(0, machine), "outside": True}
     place.set(tables.pe, tables.pe.c.id == 1, **failed)
     return seen(place)
 
@@ -135,7 +136,7 @@ def test_a_host_that_is_moved_or_started_again_has_failed_on_the_same_machines(p
 
 def test_a_host_that_ends_for_files_leaves_its_machine_however_often_it_failed_on_the_other(place: Place):
     control.launch_hosts(place.catalog, place.name)
-    place.set(tables.unit, tries=[[kind_of_disk(0, "south"), 4, 0.0, True]])
+    place.set(tables.unit, tries=[[FilesKind(0, "south"), 4, 0.0, True]])
     place.set(tables.host, state="FAILED", error="OSError: Input/output error", storage_error="Input/output error")
     reset_unit(place.catalog, place.name, "region-0")
     assert place.host.machine == "south", "its disk may have been repaired meanwhile"

@@ -95,7 +95,8 @@ def test_a_host_whose_only_machine_is_lost_waits_without_using_up_resets(place: 
 
 def test_a_waiting_application_can_be_cancelled(place: Place):
     control.launch_hosts(place.catalog, place.name)
-    status = control.cancel_application(place.catalog, place.name, 0.0)
+    control.cancel_application(place.catalog, place.name, 0.0)
+    status = read_status(place.catalog, place.name)
     assert (status.state, status.hosts[0].state, status.hosts[0].error) == ("STOPPED", "STOPPED", None)
     place.registered("south")
     HostRescheduler(place.home, "north").reschedule_hosts()

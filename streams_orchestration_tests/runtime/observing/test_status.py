@@ -11,7 +11,8 @@ import pytest
 from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.settings.limits import AGENT_LIMIT, ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
-from streams_orchestration.runtime.units.failures import explain_host_failure, find_failures, health_of
+from streams_orchestration.runtime.units.failures import find_failures
+from streams_orchestration.runtime.units.health import explain_host_failure, health_of
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 from streams_orchestration_tests.runtime.readings import changed, host_status, pe_status, unit_status

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, event, func, select
 from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
-from streams_orchestration.runtime.queries import planner
+from streams_orchestration.runtime.queries import source_polls
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, rows, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -89,7 +89,7 @@ def test_a_planner_that_waits_does_not_look_at_the_catalog(tmp_path: Path):
 def test_no_batch_is_made_for_a_source_that_has_no_tuples(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parameters: dict[str, float], batches: int
 ):
-    monkeypatch.setattr(planner, "IDLE_PAUSES", Pauses(LONG, LONG))
+    monkeypatch.setattr(source_polls, "IDLE_PAUSES", Pauses(LONG, LONG))
     made = node("Made", "Beacon", parameters=parameters | {"output": {"k": "'a'", "n": "IterationCount()"}})
     local = LocalApplication(Home(tmp_path / "home"), compiled([made, sink("Out", "Made")]), source_limit=4)
     (pe,) = [PlannedPe(local, program) for program in local.programs]

@@ -18,7 +18,7 @@ def test_the_failure_of_a_planner_is_read_whole(tmp_path: Path):
     scratch = Scratch(str(tmp_path))
     assert scratch.failure is None
     failure = Failure("it failed", "data", OperatorFailure("Out", "ValueError: no", "ValueError", "Out.py", 1), batch=7)
-    scratch.fail(failure)
+    scratch.record_failure(failure)
     assert scratch.failure == failure
     assert str(failure) == "batch 7: it failed"
 
@@ -31,7 +31,7 @@ def test_on_a_full_disk_a_planner_leaves_nothing_and_its_log_says_why(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    Scratch(str(tmp_path)).fail(Failure("it failed"))
+    Scratch(str(tmp_path)).record_failure(Failure("it failed"))
     assert list(tmp_path.iterdir()) == []
     assert "failure.json cannot be written: No space left on device. Its content was to be: it failed" in caplog.text
 

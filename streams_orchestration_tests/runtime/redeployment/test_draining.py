@@ -11,6 +11,7 @@ from sqlalchemy import select, update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.cause_kinds import NO_KIND, NamedKind
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.unit_columns import Tries
 from streams_orchestration.runtime.deployment.reset import reset_unit
@@ -149,7 +150,7 @@ def test_a_unit_that_is_taken_back_has_no_cause_but_still_counts_its_resets(tmp_
     u, name = tables.unit, local.programs[0].unit
     local.step(local.programs[0])
     given_up = {"state": "MAXIMUM_RESET_ATTEMPTS_REACHED", "since": 1.0, "cause": "no answer", "kind": "service"}
-    counted = {"attempts": 5, "max_attempts": 5, "tries": (Tries("service", 5, 1.0),)}
+    counted = {"attempts": 5, "max_attempts": 5, "tries": (Tries(NamedKind("service"), 5, 1.0),)}
     with local.catalog.write() as connection:
         of_unit = update(u).where(u.c.name == name)
         connection.execute(
@@ -161,7 +162,7 @@ def test_a_unit_that_is_taken_back_has_no_cause_but_still_counts_its_resets(tmp_
         after = UnitRow.one(connection, select(u).where(u.c.name == name))
         epochs = set(connection.scalars(select(tables.pe.c.epoch).where(tables.pe.c.unit == name)))
     assert (after.state, after.generation) == ("STARTED", before.generation + 1)
-    assert (after.cause, after.kind, after.give_up_at, after.outage) == (None, "", None, None)
+    assert (after.cause, after.kind, after.give_up_at, after.outage) == (None, NO_KIND, None, None)
     assert {column: getattr(after, column) for column in counted} == counted
     assert after.since > given_up["since"]
     assert {after.current_epoch} == epochs == {before.current_epoch + 1}

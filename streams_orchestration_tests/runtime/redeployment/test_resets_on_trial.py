@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from streams_orchestration import world
+from streams_orchestration.runtime.catalog.cause_kinds import NamedKind
 from streams_orchestration.runtime.deployment.reset import NotResetError
 from streams_orchestration.runtime.errors.errors import HostLaunchError
 from streams_orchestration.runtime.redeployment import trial_supervision
@@ -24,6 +25,7 @@ from streams_orchestration_tests.runtime.redeployed import begin, undecided
 
 pytestmark = pytest.mark.slow
 
+AWAY = NamedKind("no answer")
 TRIED = 4
 """The resets of the unit before, which did not help."""
 
@@ -48,11 +50,11 @@ class OnTrial:
         failing = changed(
             seen.units[0],
             state="UNHEALTHY",
-            kind="away",
-            tries=(Tries("away", TRIED, self.failed_at),),
+            kind=AWAY,
+            tries=(Tries(AWAY, TRIED, self.failed_at),),
             outage={"detected": self.failed_at},
         )
-        pes = tuple(changed(pe, state="FAILED", kind="away", outside=True, error="no answer") for pe in seen.pes)
+        pes = tuple(changed(pe, state="FAILED", kind=AWAY, outside=True, error="no answer") for pe in seen.pes)
         return replace(seen, state="RUNNING", hosts=(), units=(failing,), pes=pes)
 
     def reset(self, _home: Home, _failure: UnitFailure) -> None:

@@ -304,7 +304,7 @@ def stepped_redeploys(local: LocalApplication, monkeypatch: pytest.MonkeyPatch) 
 
     def replace_here(opened: OpenedApplication, _: Redeployment, request: Redeploy | Revert) -> PlanOnTrial:
         redeployment = redeploy(local, opened.wanted.compilation)
-        return PlanOnTrial(local.catalog, redeployment, was_stopped=False, reverts=isinstance(request, Revert))
+        return PlanOnTrial(local.catalog, request, redeployment, was_stopped=False)
 
     def decide_here(trial: PlanOnTrial) -> Redeployment:
         decided(local)

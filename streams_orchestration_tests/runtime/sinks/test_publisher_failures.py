@@ -16,9 +16,9 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks import gathering
 from streams_orchestration.runtime.sinks.publisher import Publisher, SinkFailure
 from streams_orchestration.runtime.sinks.publishing import outstanding
-from streams_orchestration.runtime.storage.broken_disks import FileFailure
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import StoreError
+from streams_orchestration.runtime.storage.unusable_files import FileFailure
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 

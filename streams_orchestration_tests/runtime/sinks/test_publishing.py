@@ -13,14 +13,16 @@ from sqlalchemy import select, update
 
 from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.cause_kinds import FilesKind, PeKind
 from streams_orchestration.runtime.catalog.sink_rows import SinkFileRow
+from streams_orchestration.runtime.catalog.sink_transitions import count_output
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.publisher import PAUSES, Publisher
 from streams_orchestration.runtime.sinks.retraction import retract
-from streams_orchestration.runtime.sinks.sinks import SinkStatus, count_output
+from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, published, rows, sink, source, write_rows
@@ -368,11 +370,11 @@ def test_a_directory_that_was_removed_with_what_waited_stops_the_application(loc
     (directory(local) / "_pending").rmdir()
     directory(local).rmdir()
     with local.catalog.write() as connection:  # the PE has failed by an outside cause before
-        connection.execute(update(tables.pe).values(kind="files: host 0 on north", outside=True))
+        connection.execute(update(tables.pe).values(kind=FilesKind(0, "north"), outside=True))
     Publisher(local.catalog, local.name).turn()
     actual = read_status(local.catalog, local.name)
     pe = actual.pes[0]
-    assert (pe.state, pe.row.permanent, pe.row.kind, pe.row.outside) == ("FAILED", True, "PE 0", False)
+    assert (pe.state, pe.row.permanent, pe.row.kind, pe.row.outside) == ("FAILED", True, PeKind(0), False)
     assert "is gone: start over with --fresh" in str(actual.sinks[0].error)
 
 

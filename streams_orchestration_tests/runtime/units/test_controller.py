@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.deployment import control, reset, supervising
+from streams_orchestration.runtime.catalog.cause_kinds import HostKind
+from streams_orchestration.runtime.deployment import awaiting_reset, control, reset
+from streams_orchestration.runtime.deployment.awaiting_reset import await_reset
 from streams_orchestration.runtime.deployment.reset import reset_unit
-from streams_orchestration.runtime.deployment.supervising import await_reset
 from streams_orchestration.runtime.errors.errors import (
     HostLaunchError,
     OutputError,
@@ -101,6 +103,19 @@ def test_the_states_of_a_host_that_dies(running: Running):
     running.finish()
 
 
+def test_the_outage_of_a_unit_begins_when_a_pe_has_failed_and_not_when_that_is_seen(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+):
+    running.work()
+    record_failure(running.catalog, running.name, "Out", OutputError("Out", "an output is gone", lost=True))
+    (failed_at,) = (pe.row.failed_at for pe in read_status(running.catalog, running.name).pes if pe.state == "FAILED")
+    assert failed_at is not None
+    seen_at = failed_at + 2.0
+    monkeypatch.setattr(world, "now", lambda: seen_at)
+    advance_units(running.catalog, running.name)
+    assert running.unit.row.outage == {"failed": failed_at, "detected": seen_at}
+
+
 def test_a_host_that_dies_while_hosts_are_started_counts_under_its_own_kind(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ):
@@ -108,7 +123,7 @@ def test_a_host_that_dies_while_hosts_are_started_counts_under_its_own_kind(
     running.kill_host()
     monkeypatch.setattr(control, "advance_application", lambda *_: ())
     control.launch_hosts(running.catalog, running.name)
-    assert (running.unit.state, running.unit.row.kind) == ("UNHEALTHY", "host 0")
+    assert (running.unit.state, running.unit.row.kind) == ("UNHEALTHY", HostKind(0))
 
 
 def batch_in_flight(running: Running) -> tuple[PeProgram, BatchPlan, list[TaskResult]]:
@@ -154,7 +169,7 @@ def test_a_failure_that_went_by_is_reset_all_the_same(running: Running):
 
 
 def test_awaiting_a_reset_ends_with_an_error_when_a_pe_fails_again(running: Running, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(supervising, "HEALING_SECONDS", 0.0)
+    monkeypatch.setattr(awaiting_reset, "HEALING_SECONDS", 0.0)
     running.work()
     reset_unit(running.catalog, running.name, "region-0")
     running.local.report_running()
@@ -167,7 +182,7 @@ def test_awaiting_a_reset_ends_with_an_error_when_a_pe_fails_again(running: Runn
 def test_awaiting_a_reset_ends_if_the_unit_worked_and_has_failed_once_more(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(supervising, "HEALING_SECONDS", 0.0)
+    monkeypatch.setattr(awaiting_reset, "HEALING_SECONDS", 0.0)
     running.work()
     reset_unit(running.catalog, running.name, "region-0")
     running.work()

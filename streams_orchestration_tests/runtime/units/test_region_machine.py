@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.stage_results import RestartPolicy
+from streams_orchestration.runtime.catalog.cause_kinds import NO_KIND, FilesKind, NamedKind
 from streams_orchestration.runtime.units.region_events import (
     BegunAgain,
     CheckpointDone,
@@ -32,7 +33,6 @@ from streams_orchestration.runtime.units.region_events import (
 from streams_orchestration.runtime.units.region_machine import LIMIT, step
 from streams_orchestration.runtime.units.region_record import (
     LATELY_SECONDS,
-    FilesKind,
     RegionRecord,
     RegionSettings,
 )
@@ -42,6 +42,7 @@ TRACES = yaml.safe_load((CASES / "region_traces.yaml").read_text())
 PES = {"p": 1, "q": 2}
 MEMBERS = frozenset(PES.values())
 GIVE_UP_SECONDS = 12.0
+SERVICE = NamedKind("service")
 
 PLAIN: dict[str, Event] = {
     "healthy": Healthy(),
@@ -63,7 +64,7 @@ def event(text: str, record: RegionRecord) -> Event:
         return TimerFired("drain", record.timer_number)
     kind, _, name = text.partition(" ")
     if kind in ("unhealthy", "outside"):
-        return FailureCause(f"{name} failed", kind=name, outside=kind == "outside")
+        return FailureCause(f"{name} failed", kind=NamedKind(name), outside=kind == "outside")
     numbers = [PES.get(word) or int(word) for word in re.findall(r"\b[pq]\b|\d+", text)]
     kinds = {"done": CheckpointDone, "reset": ResetDone, "drain": DrainReported}
     return kinds[re.match(r"\w+", text)[0]](*numbers)  # type: ignore[index]
@@ -112,7 +113,7 @@ def test_the_machine_follows_the_traces_of_streams(trace: dict[str, Any]):
 small = st.integers(0, 6)
 EVENTS = st.one_of(
     st.sampled_from(list(PLAIN.values())),
-    st.builds(FailureCause, st.just("it failed"), st.just(0.0), st.sampled_from(["", "a", "b"]), st.booleans()),
+    st.builds(FailureCause, st.just("it failed"), st.sampled_from(["", "a", "b"]), st.booleans()),
     st.builds(CheckpointDone, st.sampled_from([1, 2]), small),
     st.builds(ResetDone, st.sampled_from([1, 2]), small, small),
     st.builds(DrainReported, small),
@@ -191,7 +192,7 @@ def check_beginning(settings: RegionSettings, before: RegionRecord, after: Regio
         before.completed_epoch,
     )
     assert (after.dirty, after.cause) == (each.cause is not None, each.cause)
-    assert (after.kind, after.give_up_at) == ("", None), "the limits of the cause before"
+    assert (after.kind, after.give_up_at) == (NO_KIND, None), "the limits of the cause before"
     kept = (0, settings.attempts) if each.forgives else (before.attempts, before.max_attempts)
     assert (after.attempts, after.max_attempts) == kept
 
@@ -206,7 +207,7 @@ def check_counts(settings: RegionSettings, before: RegionRecord, after: RegionRe
             assert before.attempts > 0
             assert (after.attempts, after.max_attempts) == (before.attempts, after.max_attempts)
     if after.completed_epoch > before.completed_epoch:
-        assert (after.kind, after.tries, after.give_up_at) == ("", (), None), "progress forgets all causes"
+        assert (after.kind, after.tries, after.give_up_at) == (NO_KIND, (), None), "progress forgets all causes"
     assert sum(each.number for each in after.tries) <= after.attempts
     assert len({each.kind for each in after.tries}) == len(after.tries)
     for each in after.tries:
@@ -220,7 +221,7 @@ def test_resets_for_files_are_counted_over_complete_epochs_for_a_while(seconds: 
 
     Limits and pauses of resets go by the count that each complete epoch ends.
     """
-    settings, kind = RegionSettings(MEMBERS, 10.0, 20.0, 30.0), str(FilesKind(0, "north"))
+    settings, kind = RegionSettings(MEMBERS, 10.0, 20.0, 30.0), FilesKind(0, "north")
     record, _ = step(settings, RegionRecord.first(settings.attempts), Healthy(), 0.0)
     for at in (0.0, 1.0, seconds):
         failure = FailureCause("it failed", kind=kind, outside=True)
@@ -229,14 +230,8 @@ def test_resets_for_files_are_counted_over_complete_epochs_for_a_while(seconds: 
             for one in concrete(each, record):
                 record, _ = step(settings, record, one, at)
         assert record.state == "PROCESSING"
-    assert (record.kind, record.give_up_at) == ("", None)
+    assert (record.kind, record.give_up_at) == (NO_KIND, None)
     assert [(each.kind, each.number, each.lately) for each in record.tries] == [(kind, kept, True)] * (kept > 0)
-
-
-@given(st.builds(FilesKind, st.integers(0, 99), st.sampled_from(["north", "north on files: host 1"]), st.booleans()))
-def test_the_kind_of_a_cause_about_files_is_read_from_its_text(kind: FilesKind):
-    assert FilesKind.parse(str(kind)) == kind
-    assert [FilesKind.parse(text) for text in ("", "host 0", f"PE 1 {kind}")] == [None] * 3
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c"]), max_size=40), st.integers(1, 4))
@@ -245,7 +240,7 @@ def test_no_cause_within_the_application_gets_more_attempts_than_are_configured(
     record, _ = step(settings, RegionRecord.first(settings.attempts), Healthy(), 0.0)
     resets: Counter[str] = Counter()
     for at, kind in enumerate(kinds, start=1):
-        record, _ = step(settings, record, FailureCause("it failed", kind=kind), float(at))
+        record, _ = step(settings, record, FailureCause("it failed", kind=NamedKind(kind)), float(at))
         record, actions = step(settings, record, Healthy(), float(at))
         used_up = resets[kind] == attempts
         assert (record.state == LIMIT) == used_up
@@ -259,10 +254,10 @@ def test_an_outage_is_answered_until_the_restart_limit_however_many_resets_that_
     settings = RegionSettings(MEMBERS, 10.0, 20.0, 30.0, 2, RestartPolicy(pause=1.0, limit=600.0))
     record, _ = step(settings, RegionRecord.first(settings.attempts), Healthy(), 0.0)
     for at in range(100, 700, 5):
-        record, _ = step(settings, record, FailureCause("no answer", kind="service", outside=True), float(at))
+        record, _ = step(settings, record, FailureCause("no answer", kind=SERVICE, outside=True), float(at))
         record, _ = step(settings, record, Healthy(), float(at))
         assert record.state == "RESETTING"
-    record, _ = step(settings, record, FailureCause("no answer", kind="service", outside=True), 700.0)
+    record, _ = step(settings, record, FailureCause("no answer", kind=SERVICE, outside=True), 700.0)
     record, actions = step(settings, record, Healthy(), 700.0)
     assert (record.state, actions) == (LIMIT, (ResetFailed(0),))
 
@@ -302,7 +297,7 @@ def test_times_are_averages_of_the_last_ten():
 def test_a_request_for_a_unit_with_a_failure_outside_of_the_application_uses_up_no_attempt():
     settings = RegionSettings(MEMBERS, 10.0, 20.0, 30.0, 2)
     record, _ = step(settings, RegionRecord.first(settings.attempts), Healthy(), 0.0)
-    failure = FailureCause("no answer", kind="service", outside=True)
+    failure = FailureCause("no answer", kind=SERVICE, outside=True)
     record, _ = step(settings, record, ResetRequested(failure=failure), 1.0)
-    assert (record.cause, record.kind) == ("no answer", "service")
+    assert (record.cause, record.kind) == ("no answer", SERVICE)
     assert record.max_attempts - record.attempts == 2

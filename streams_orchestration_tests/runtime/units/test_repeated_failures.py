@@ -15,6 +15,7 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.cause_kinds import CauseKind, FilesKind, HostKind, NamedKind, PeKind
 from streams_orchestration.runtime.catalog.unit_columns import Tries
 from streams_orchestration.runtime.deployment import claims
 from streams_orchestration.runtime.deployment.reset import reset_unit
@@ -22,7 +23,6 @@ from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.programs.failure import Failure, Nature
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.broken_disks import kind_of_disk
 from streams_orchestration.runtime.units.failures import BACK_OFF, UnitFailure, find_failures
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_record import RegionRecord
@@ -101,6 +101,7 @@ def test_failures_of_the_same_line_count_within_the_window(waits: list[float]):
     assert times_of_failure(row, at) == sum(at - each < FAILURE_WINDOW_SECONDS for each in times)
 
 
+A, B = NamedKind("a"), NamedKind("b")
 UNIT = unit_status(
     state="UNHEALTHY", generation=3, completed_epoch=1, attempts=1, outage={"failed": NOW, "detected": NOW}
 )
@@ -125,45 +126,45 @@ def failed(unit: UnitStatus, now: float, **pe: Any) -> UnitFailure:
 
 def waits(number: int, **pe: Any) -> list[float]:
     """Seconds before each of the first resets for one cause while no epoch completes."""
-    units = [changed(UNIT, kind="a", tries=(Tries("a", tried, NOW),), attempts=tried) for tried in range(1, number)]
-    return [0.0, *(failed(unit, NOW, kind="a", **pe).due_at - NOW for unit in units)]
+    units = [changed(UNIT, kind=A, tries=(Tries(A, tried, NOW),), attempts=tried) for tried in range(1, number)]
+    return [0.0, *(failed(unit, NOW, kind=A, **pe).due_at - NOW for unit in units)]
 
 
 def test_the_attempts_of_a_cause_span_at_least_ten_minutes_by_default():
-    assert failed(UNIT, NOW, kind="a").due_at <= NOW, "the first one comes at once"
+    assert failed(UNIT, NOW, kind=A).due_at <= NOW, "the first one comes at once"
     assert sum(waits(UNIT.row.max_attempts)) >= 600.0
     assert waits(UNIT.row.max_attempts) == sorted(waits(UNIT.row.max_attempts))
 
 
 def test_another_cause_neither_waits_for_the_first_one_nor_has_fewer_attempts():
-    used_up = changed(UNIT, kind="a", tries=(Tries("a", 5, NOW),), attempts=5)
-    assert failed(used_up, NOW, kind="a").exhausted
-    other = failed(used_up, NOW, kind="b")
+    used_up = changed(UNIT, kind=A, tries=(Tries(A, 5, NOW),), attempts=5)
+    assert failed(used_up, NOW, kind=A).exhausted
+    other = failed(used_up, NOW, kind=B)
     assert not other.exhausted
     assert other.due_at <= NOW
 
 
 def test_a_unit_that_is_given_up_stays_so_when_it_fails_for_another_cause():
-    given_up = changed(UNIT, state="MAXIMUM_RESET_ATTEMPTS_REACHED", kind="host 0", attempts=5)
-    failure = failed(given_up, NOW, kind="b", outside=True)
+    given_up = changed(UNIT, state="MAXIMUM_RESET_ATTEMPTS_REACHED", kind=HostKind(0), attempts=5)
+    failure = failed(given_up, NOW, kind=B, outside=True)
     assert failure.hopeless == "5 of 5 resets in a row failed"
     assert "--force" in failure.remedy
 
 
 @given(st.integers(0, 6), st.integers(1, 6), st.sampled_from((None, NOW - 1, NOW, NOW + 1)))
 def test_a_report_gives_a_unit_up_if_and_only_if_its_machine_does(attempts: int, limit: int, give_up_at: float | None):
-    unit = changed(UNIT, kind="a", attempts=attempts, max_attempts=limit, give_up_at=give_up_at)
+    unit = changed(UNIT, kind=A, attempts=attempts, max_attempts=limit, give_up_at=give_up_at)
     record = RegionRecord(limit, attempts=attempts, give_up_at=give_up_at)
-    assert failed(unit, NOW, kind="a").exhausted == record.gives_up(NOW)
+    assert failed(unit, NOW, kind=A).exhausted == record.gives_up(NOW)
 
 
 def test_an_outage_of_a_minute_is_answered_within_a_minute_of_its_end_and_an_outage_of_hours_is_not_given_up():
     assert max(waits(200, outside=True)) == DEFAULT_RESTART.pause <= 60.0
     for attempts in (5, 50, 500):
-        unit = changed(UNIT, kind="a", tries=(Tries("a", attempts, NOW),), attempts=attempts, give_up_at=NOW + 86_400)
-        failure = failed(unit, NOW + 86_000, kind="a", outside=True)
+        unit = changed(UNIT, kind=A, tries=(Tries(A, attempts, NOW),), attempts=attempts, give_up_at=NOW + 86_400)
+        failure = failed(unit, NOW + 86_000, kind=A, outside=True)
         assert not failure.exhausted
-        late = failed(unit, NOW + 86_400, kind="a", outside=True)
+        late = failed(unit, NOW + 86_400, kind=A, outside=True)
         assert (
             late.hopeless == f"its cause has lasted for longer than the restart limit allows, after {attempts} resets"
         )
@@ -174,11 +175,11 @@ def test_an_outage_of_a_minute_is_answered_within_a_minute_of_its_end_and_an_out
 @pytest.mark.parametrize(
     ("failure", "outside", "machine", "kind"),
     [
-        (Failure("Kept: seven", "unknown", BOOM), False, None, BOOM.kind),
-        (Failure("Kept: no answer", "outside", BOOM), True, None, BOOM.kind),
-        (Failure("the storage is away", "outside", batch=5), True, "north", "PE 0"),
-        (Failure("a directory is broken", "disk"), True, None, "PE 0"),
-        (Failure("a directory is broken", "disk", BOOM), True, "north", kind_of_disk(0, "north")),
+        (Failure("Kept: seven", "unknown", BOOM), False, None, NamedKind(BOOM.kind)),
+        (Failure("Kept: no answer", "outside", BOOM), True, None, NamedKind(BOOM.kind)),
+        (Failure("the storage is away", "outside", batch=5), True, "north", PeKind(0)),
+        (Failure("a directory is broken", "disk"), True, None, PeKind(0)),
+        (Failure("a directory is broken", "disk", BOOM), True, "north", FilesKind(0, "north")),
     ],
 )
 def test_a_cause_outside_takes_no_attempt_of_the_region_away(
@@ -187,7 +188,7 @@ def test_a_cause_outside_takes_no_attempt_of_the_region_away(
     failure: Failure,
     outside: bool,
     machine: str | None,
-    kind: str,
+    kind: CauseKind,
 ):
     home = Home(tmp_path / "home")
     deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1)))

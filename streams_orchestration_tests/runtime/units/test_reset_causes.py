@@ -29,7 +29,7 @@ from streams_orchestration_tests.runtime.readings import unit_status
 NOW = 1_700_000_000.0
 STATES = ("STARTED", "PROCESSING", "DRAINING", "RESETTING", "UNHEALTHY", "MAXIMUM_RESET_ATTEMPTS_REACHED")
 TIMERS = {"PROCESSING": "period", "DRAINING": "drain", "RESETTING": "reset"}
-BOOM = FailureCause("PE 0 failed: boom", NOW)
+BOOM = FailureCause("PE 0 failed: boom")
 
 
 @st.composite
@@ -45,10 +45,10 @@ def units(draw: st.DrawFn) -> UnitRow:
 
 HEALTH = st.builds(
     Health,
-    st.sampled_from((None, BOOM)),
-    st.booleans(),
-    st.sampled_from(({}, {0: FailureCause("host 0 is gone", NOW)})),
-    st.booleans(),
+    failure=st.sampled_from((None, BOOM)),
+    up=st.booleans(),
+    gone=st.sampled_from(({}, {0: FailureCause("host 0 is gone")})),
+    ahead=st.booleans(),
 )
 
 
@@ -66,7 +66,7 @@ def test_a_unit_whose_reset_was_taken_up_needs_another_one_only_if_a_host_is_gon
     unit = unit_status(state=state, dirty=True, asked=1).row
     assert find_reset_cause(unit, Health(failure=BOOM), NOW) is None
     assert may_need_reset(unit, Health(failure=BOOM), NOW), "the reset begins when all hosts run"
-    gone = FailureCause("host 0 is gone", NOW)
+    gone = FailureCause("host 0 is gone")
     assert find_reset_cause(unit, Health(gone={0: gone}), NOW) == gone
 
 
@@ -92,7 +92,7 @@ def test_an_ended_pe_whose_output_is_lost_is_reported_although_no_reset_can_help
     (unit,) = local.units
     with local.catalog.write() as connection:
         connection.execute(tables.pe.update().where(tables.pe.c.id == 0).values(final=True))
-        fail_pe_of_sink(connection, local.name, 0, "the output is lost")
+        fail_pe_of_sink(connection, local.name, 0, NOW, "the output is lost")
         health = read_health(connection, local.name, NOW, [unit])[unit]
     assert health.failure is None
     (failure,) = find_failures(read_units(local.catalog, local.name), NOW)

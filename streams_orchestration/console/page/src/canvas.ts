@@ -1,6 +1,6 @@
-// The drawing of a layout: shapes as SVG elements that can be focused, a view that pans and zooms, values that change.
-// Of thousands of shapes only what is in sight is there; where that is still too much, a canvas shows it from far away,
-// and only its largest shapes are elements.
+// The drawing of a layout: SVG elements that take the focus, a view that pans and zooms, and values that change.
+// Only shapes in sight have elements. If there are too many of them, a canvas shows the graph from far away, and only its
+// largest shapes have elements.
 
 import { el, rate, seconds, svg } from "./dom";
 import { FarPicture } from "./far";
@@ -13,15 +13,15 @@ import type { Snapshot } from "./types";
 
 export type { Heat } from "./figures";
 
-/** More shapes in sight than this are shown from far away. */
+/** The most shapes in sight that are drawn as elements; more shapes are drawn on the canvas. */
 const NEAR = 300;
-/** Shapes that are elements then: they have the focus, titles, and what a screen reader says of them. */
+/** The most shapes that have elements over the canvas, for the focus, titles and screen readers. */
 const REACHED = 120;
-/** Pixels between what is drawn and the edge of the view. */
+/** The pixels between the picture and the edge of the view. */
 const EDGE = 20;
-/** Scale at which a single operator, or the beginning of a large graph, is looked at. */
+/** The scale at which a single operator, or the beginning of a large graph, is shown. */
 const CLOSE = 0.9;
-/** Up to where a graph that fits is enlarged. */
+/** The largest scale of a graph that fits into the view. */
 const LARGEST = 1.1;
 
 export class GraphCanvas implements Names {
@@ -47,11 +47,11 @@ export class GraphCanvas implements Names {
   private stream = "";
   /** The consistent region whose operators are marked; -1 for none. */
   private region = -1;
-  /** What stays in the view: the selected shape, or the producer of the selected stream. */
+  /** The id of the shape that stays in the view: the selected one, or the producer of the selected stream. */
   private kept = "";
   private written = 0;
   private moved = false;
-  /** Shows the graph again as it is shown now, until somebody moves the view. */
+  /** Shows the graph again as the user has last asked for; null after the user has moved the view. */
   private again: (() => void) | null = null;
   private waiting = 0;
 
@@ -82,18 +82,18 @@ export class GraphCanvas implements Names {
     this.render();
   }
 
-  /** The scale at which all of a layout is in the view. */
+  /** Returns the scale at which a whole layout fits into the view. */
   private fitting({ width, height }: Layout): number {
     const box = this.element.getBoundingClientRect();
     return Math.min(LARGEST, (box.width - 2 * EDGE) / width, (box.height - 2 * EDGE) / height);
   }
 
-  /** Whether a layout fits into the view while all its texts can be read. */
+  /** Returns true if a layout fits into the view while all its texts can be read. */
   readable(layout: Layout): boolean {
     return this.fitting(layout) >= READABLE;
   }
 
-  /** Shows all of the graph; of one that would be too small to be read, its beginning. */
+  /** Shows the whole graph, or its beginning if the whole would be too small to be read. */
   open(): void {
     const box = this.element.getBoundingClientRect();
     if (!this.layout || !box.width) return;
@@ -151,7 +151,7 @@ export class GraphCanvas implements Names {
     this.keep(id);
   }
 
-  /** Marks the lines of a stream, and keeps its producer in the view; of none for an empty name. */
+  /** Marks the lines of a stream, and keeps its producer in the view; marks none for an empty name. */
   selectStream(stream: string, producer = ""): void {
     this.stream = stream;
     if (stream) this.kept = producer;
@@ -159,7 +159,7 @@ export class GraphCanvas implements Names {
     for (const [wire, { outer }] of this.wires) outer.classList.toggle("selected", carries(wire, stream));
   }
 
-  /** Marks the operators and folded boxes of a consistent region; of none for -1. */
+  /** Marks the operators and folded boxes of a consistent region; marks none for -1. */
   selectRegion(region: number): void {
     this.region = region;
     for (const [each, { group }] of this.shapes) group.classList.toggle("in-region", this.isMarked(each));
@@ -169,7 +169,7 @@ export class GraphCanvas implements Names {
     return !open && this.region >= 0 && (item.operator?.region ?? item.box!.region) === this.region;
   }
 
-  /** Moves the view as little as is needed for all of a shape to be in it; of one that is too large, its beginning. */
+  /** Moves the view by the least distance that shows a whole shape, or its beginning if the shape is too large. */
   keep(id: string): void {
     const placed = this.placed.get(id);
     const box = this.element.getBoundingClientRect();
@@ -196,12 +196,12 @@ export class GraphCanvas implements Names {
     return placed && this.shapes.get(placed)?.group;
   }
 
-  /** Draws once in a frame, however often the view moves in it. */
+  /** Draws at most once in a frame, however often the view moves in it. */
   private glide(): void {
     this.waiting ||= requestAnimationFrame(() => this.render());
   }
 
-  /** Texts keep their least size on the screen: at another scale there is room for more or less of them. */
+  /** Writes the texts again for another scale, since they keep their least size on the screen. */
   private rewrite(): void {
     if (this.written === this.scale) return;
     if (Math.min(this.written, this.scale) < 1) {
@@ -253,7 +253,7 @@ export class GraphCanvas implements Names {
     this.elements(near.filter((each) => order.has(each)), []);
   }
 
-  /** The elements of these shapes, in the order in which they cover each other; those that are there stay. */
+  /** Makes the elements of these shapes, in the order in which they cover each other; existing elements stay. */
   private elements(boxes: readonly Placed[], lines: readonly Wire[]): void {
     const same = boxes.length === this.shapes.size && lines.length === this.wires.size
       && boxes.every((each) => this.shapes.has(each)) && lines.every((each) => this.wires.has(each));
@@ -294,7 +294,7 @@ export class GraphCanvas implements Names {
     path.classList.toggle("busy", (now.rate ?? 0) > 0);
   }
 
-  /** The innermost shape at a place of the screen. */
+  /** Returns the innermost shape at a place of the screen. */
   private at(x: number, y: number): Item | null {
     const box = this.element.getBoundingClientRect();
     const [px, py] = [(x - box.left - this.left) / this.scale, (y - box.top - this.top) / this.scale];

@@ -22,7 +22,7 @@ export function button(text: string, act: () => void, attributes: Record<string,
   return made;
 }
 
-/** A control with its name beside it. */
+/** Returns a control with its name beside it. */
 export function labelled(text: string, control: HTMLElement, attributes: Record<string, string> = {}): HTMLElement {
   return el("label", { class: "field", ...attributes }, el("span", {}, text), control);
 }
@@ -33,15 +33,15 @@ export function choice(id: string, options: readonly (readonly [value: string, t
   return made;
 }
 
-/** A text of the server or the page; what stands in backticks is a command or a name. */
+/** Returns a text of the server or the page as elements; words in backticks are commands or names. */
 export function prose(text: string): Child[] {
   return text.split("`").map((part, number) => (number % 2 ? el("code", {}, part) : part));
 }
 
-/** Texts of which all was unfolded. They stay so when the page is drawn again. */
+/** The keys of the texts that are unfolded. They stay unfolded when the page is drawn again. */
 const unfolded = new Set<string>();
 
-/** The first line of a long text, with what unfolds all of it and what belongs to it. */
+/** Returns the first line of a long text, which unfolds the whole text and its further parts. */
 export function folded(key: string, text: string, ...more: Child[]): HTMLElement {
   const made = el("details", { class: "folded" }, el("summary", {}, el("span", {}, ...prose(text))), ...more) as HTMLDetailsElement;
   made.open = unfolded.has(key);
@@ -58,7 +58,7 @@ export function short(value: number): string {
   return size >= 10 || size === 0 ? value.toFixed(0) : value.toFixed(1);
 }
 
-/** A number of things, which has no fraction. */
+/** Returns a number of things, which has no fraction, as text. */
 export function count(value: number): string {
   return value < 1e3 ? String(value) : short(value);
 }
@@ -67,7 +67,7 @@ export function rate(value: number): string {
   return `${short(value)}/s`;
 }
 
-/** A share of a processor. */
+/** Returns a share of a processor as text. */
 export function percent(value: number): string {
   const share = value * 100;
   if (share === 0 || share >= 10) return `${share.toFixed(0)} %`;

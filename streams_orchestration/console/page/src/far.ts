@@ -1,4 +1,4 @@
-// A drawing from far away: thousands of shapes on a canvas, with names where there is room for them.
+// A drawing from far away: thousands of shapes on a canvas, with their names if there is room.
 
 import { el } from "./dom";
 import type { Figures } from "./figures";
@@ -10,7 +10,7 @@ export interface Eye {
   top: number;
 }
 
-/** Pixels below which a shape is left out. */
+/** Shapes of fewer pixels are left out. */
 const LEAST = 1.2;
 const NAMED = 56;
 const STROKES = ["--wire", "--strong", "--copy", "--queue"] as const;
@@ -27,7 +27,7 @@ export class FarPicture {
     this.element.hidden = true;
   }
 
-  /** Draws what is in sight, outer boxes first. */
+  /** Draws the shapes in sight, outer boxes first. */
   draw(boxes: readonly Placed[], wires: readonly Wire[], eye: Eye, figures: Figures, selected: string): void {
     const { clientWidth: width, clientHeight: height } = this.element.parentElement!;
     const dense = devicePixelRatio || 1;
@@ -60,7 +60,7 @@ export class FarPicture {
     pen.strokeRect(x, y, width, height);
   }
 
-  /** All lines of one kind at once. */
+  /** Draws all lines of one kind at once. */
   private lines(pen: CanvasRenderingContext2D, wires: readonly Wire[], eye: Eye): void {
     const paths = new Map<string, Path2D>();
     for (const { points, link } of wires) {

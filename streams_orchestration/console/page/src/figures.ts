@@ -1,4 +1,4 @@
-// What a snapshot says of what is drawn: of operators and boxes, and of the streams between them.
+// The figures of a snapshot for the drawn operators and boxes, and for the streams between them.
 
 import { percent, rate } from "./dom";
 import type { Wire } from "./layout";
@@ -11,7 +11,7 @@ const STEPS: Record<Heat, number[]> = {
   none: [], processor: [0.05, 0.25, 0.5, 0.75], lag: [1, 5, 20, 60], state: [1e4, 1e6, 1e7, 1e8],
 };
 
-/** What the graph of a view says of its operators. */
+/** The names and PEs of a view's operators. */
 export interface Names {
   operatorName: (index: number) => string;
   peOf: (index: number) => number;
@@ -19,7 +19,7 @@ export interface Names {
 }
 
 export interface ItemFigures {
-  /** How warm, 0 to 4. */
+  /** The level of the heat map, 0 to 4. */
   level: number;
   failed: boolean;
   text: string;
@@ -27,12 +27,12 @@ export interface ItemFigures {
 
 export interface WireFigures {
   rate: number | null;
-  /** Seconds. */
+  /** Seconds by which the slowest reader is behind. */
   late: number;
   pressed: boolean;
 }
 
-/** Of one snapshot; an item is looked at once. */
+/** The figures of one snapshot; the figures of an item are computed once. */
 export class Figures {
   private readonly items = new Map<string, ItemFigures>();
   private readonly troubled: Set<number>;
@@ -61,7 +61,7 @@ export class Figures {
     const seen = new Set<string>();
     let sum: number | null = null;
     for (const edge of wire.link.edges) {
-      // what a port submits is known, of one channel behind a splitter only what its one reader takes
+      // the rate of a port is known; for one channel behind a splitter, only the rate of its one reader is known
       const key = edge.split ? `>${edge.target}` : `${edge.source}:${edge.port}`;
       const reader = names.isOnlyInput(edge.target) ? now?.operators[names.operatorName(edge.target)] : undefined;
       const value = edge.split ? reader?.rate : now?.operators[names.operatorName(edge.source)]?.out[edge.port];

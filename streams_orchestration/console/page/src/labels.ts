@@ -1,4 +1,4 @@
-// Where the numbers of streams stand: beside their lines, no two on each other.
+// The places of the numbers of streams: beside their lines, without overlaps.
 
 import type { Point, Wire } from "./layout";
 
@@ -6,17 +6,17 @@ export interface Place extends Point {
   anchor: "middle" | "start";
 }
 
-/** Room of a number above its line, and of what it is behind below. */
+/** Room of a number above its line, and of its delay below. */
 const WIDTH = 66;
 const ABOVE = 17;
 const BELOW = 15;
-/** Ways along a line, the best first. */
+/** Positions along a line, the best first. */
 const ALONG = [0.5, 0.25, 0.75];
 
-/** More lines than this are not looked at for whether a number would lie on them. */
+/** The most lines that are checked for crossing a number. */
 const CROSSED = 300;
 
-/** A place for each wire between items; lines that meet have theirs on parts that they do not share, where there are. */
+/** Returns a place for each wire between items; lines that meet have theirs on different parts, if possible. */
 export function places(wires: readonly Wire[]): Map<Wire, Place> {
   const taken = new Map<string, Place[]>();
   const lines = wires.length > CROSSED ? [] : wires.flatMap((wire) => wire.points.slice(1).map((end, number) => ({ wire, begin: wire.points[number]!, end })));
@@ -51,7 +51,7 @@ function candidates(points: readonly Point[]): Place[] {
   return wanted.length ? wanted : [{ ...points[0]!, anchor: "start" }];
 }
 
-/** Further and further away, where all of a line is taken. */
+/** Returns a free place further and further away, for a line whose own places are all taken. */
 function beside(place: Place, taken: ReadonlyMap<string, Place[]>): Place {
   for (let step = 1; step < 20; step++) {
     for (const way of [-step, step]) {

@@ -1,5 +1,5 @@
-// Places what is visible, from left to right or from top to bottom: each box is laid out by itself, boxes of one shape
-// once. A link through the border of a box passes a port of that box.
+// The layout of the visible items, from left to right or from top to bottom. Each box is laid out by itself, boxes of one
+// shape once. A link through the border of a box passes a port of that box.
 
 import ELK, { type ElkExtendedEdge, type ElkNode } from "elkjs/lib/elk-api";
 import type { Item, Link, Model } from "./model";
@@ -20,15 +20,15 @@ export interface Placed {
 
 export type Direction = "RIGHT" | "DOWN";
 
-/** One way of a link within one box. */
+/** The part of a link within one box. */
 export interface Wire {
   link: Link;
   points: Point[];
-  /** It begins at the source, not at the border of a box. */
+  /** True if this part begins at the source, and not at the border of a box. */
   first: boolean;
-  /** It ends at the target. */
+  /** True if this part ends at the target. */
   last: boolean;
-  /** It lies in the innermost box around both ends: there is one of these for each link. */
+  /** True in the innermost box around both ends; each link has one such part. */
   between: boolean;
 }
 
@@ -40,11 +40,11 @@ export interface Layout {
 }
 
 const PADDING = { left: 18, right: 18, top: 40, bottom: 14 };
-/** Pixels of the smallest text. A picture that is too small for a text leaves it out. */
+/** Pixels of the smallest text. If there is no room for this size, the text is left out. */
 export const LEAST_TEXT = 11;
-/** Scale from which operators show all lines of text, in letters of at least the least size. */
+/** The scale from which operators show all lines of text, in letters of at least the least size. */
 export const READABLE = 0.7;
-/** Scale at which the kind of an operator has room. At smaller ones a long kind is cut, since graphs would be folded. */
+/** The scale at which the kind of an operator has room; a long kind is cut below it, so that fewer graphs are folded. */
 const KIND_SCALE = 0.85;
 /** Room beside a text for the button that unfolds a box. */
 const TEXT_ROOM = 18;
@@ -56,7 +56,7 @@ const OPTIONS = {
   "elk.padding": "[top=0,left=0,bottom=0,right=0]",
 };
 
-/** Pixels between layers: the number of a stream stands above a level line, and beside an upright one. */
+/** Pixels between layers: the number of a stream is above a level line, and beside an upright one. */
 const BETWEEN_LAYERS: Record<Direction, string> = { RIGHT: "64", DOWN: "46" };
 const SIDES: Record<Direction, { in: string; out: string }> = {
   RIGHT: { in: "WEST", out: "EAST" }, DOWN: { in: "NORTH", out: "SOUTH" },
@@ -102,7 +102,7 @@ export function label(each: Item): string {
   return each.operator ? each.operator.name.slice(each.operator.name.lastIndexOf(".") + 1) : each.box!.label;
 }
 
-/** The second line of a shape: the kind of an operator, or what is in a folded box, its only operator or how many. */
+/** Returns the second line of a shape: the kind of an operator, or the operator or operators of a folded box. */
 export function kindOf(each: Item): string {
   if (each.operator) return each.operator.kind.split(":").pop()!;
   let only = each;
@@ -110,7 +110,7 @@ export function kindOf(each: Item): string {
   return only.operator ? label(only) : `${each.operators.length} operators`;
 }
 
-/** A shape has room for its name at every scale at which all texts are shown, and for its kind at most of them. */
+/** Returns the room of a shape: its name fits at every scale at which all texts are shown, its kind at most of them. */
 export function sizeOf(each: Item): { width: number; height: number } {
   const beside = each.box ? 34 + TEXT_ROOM : each.operator!.marks.length ? 36 : 24;
   const name = (textWidth(label(each)) * LEAST_TEXT) / READABLE / 13 + beside;
@@ -126,7 +126,7 @@ export class Layouter {
 
   constructor(worker: () => Worker, public direction: Direction) {
     this.elk = new ELK({ workerFactory: worker });
-    // the first layout takes the longest: it is done while the graph is on its way
+    // the first layout takes the longest, so it is made while the graph is being loaded
     void this.elk.layout({ id: "box", layoutOptions: this.options(), children: [{ id: "0", width: 1, height: 1 }] });
   }
 
@@ -264,7 +264,7 @@ function node(id: string, each: Item, inner: Content | null, direction: Directio
   };
 }
 
-/** The point of a box's border through which a link comes in, or goes out, that is at a point inside. */
+/** Returns the point of a box's border through which a link reaches a point inside. */
 function onBorder(box: Content, incoming: boolean, { x, y }: Point, direction: Direction): Point {
   if (direction === "RIGHT") return { x: incoming ? 0 : box.width, y };
   return { x, y: incoming ? 0 : box.height };

@@ -1,4 +1,4 @@
-// The signs of a graph in words: of those only that occur in it.
+// The legend of a graph: the signs that occur in it, in words.
 
 import { el } from "./dom";
 import type { Graph } from "./types";

@@ -1,4 +1,4 @@
-// The page: chooses an application, shows its graph and its regions, and keeps both as they are now.
+// The page: chooses an application, and shows its graph and its regions with live values.
 
 import "uplot/dist/uPlot.min.css";
 import "./console.css";
@@ -115,7 +115,7 @@ class Page {
     }
   }
 
-  /** Stays for a while, whatever arrives. */
+  /** Shows a message for ten seconds, also if other messages arrive. */
   private say(text: string): void {
     this.note.textContent = text;
     this.saidUntil = performance.now() + 10_000;
@@ -135,14 +135,14 @@ class Page {
     this.stop = this.source.listen(application, (snapshot) => this.receive(snapshot), (message) => this.old(message));
   }
 
-  /** The address leads back to what is shown: after a reload, or from another page. */
+  /** Puts the shown application and subject into the address, for a reload and for links from other pages. */
   private address(): void {
     if (!this.source.live) return;
     const shown = new URLSearchParams({ application: this.application, ...(this.subject && { [this.subject.kind]: this.subject.name }) });
     history.replaceState(null, "", `?${shown}`);
   }
 
-  /** The values are not live: says since when. */
+  /** Shows that the values are not live, and since when. */
   private old(message: string): void {
     const at = this.snapshot && clock(this.snapshot.at);
     this.saidUntil = 0;
@@ -162,7 +162,7 @@ class Page {
     if (selected) await this.graph.reveal(selected);
   }
 
-  /** An operator of the other view is the first replica, or the logical operator, of one here. */
+  /** Returns the operator of this view for a name in the other view: the first replica, or the logical operator. */
   private otherView(name: string): Item | undefined {
     const model = this.graph.model!;
     const own = model.items.get(`op:${name}`);
@@ -189,7 +189,7 @@ class Page {
     if (this.subject && (first || performance.now() - this.shownAt > 5000) && !this.panel.element.contains(document.activeElement)) void this.refresh();
   }
 
-  /** What cannot be overlooked: units that are reset again and again, and failures that nothing mends by itself. */
+  /** Shows warnings in the banner: units that are reset again and again, and failures that need the user. */
   private warn(snapshot: Snapshot): void {
     const lines: Child[] = [];
     for (const unit of snapshot.units) {
@@ -208,7 +208,7 @@ class Page {
     this.banner.hidden = !lines.length;
   }
 
-  /** A cause may be long: its beginning is shown, all of it and the remedy when it is opened. */
+  /** Returns a warning that shows the beginning of a long cause; opening it shows the rest and the remedy. */
   private warning(text: string, remedy: string, unit: string): HTMLElement {
     const failed = this.snapshot!.pes.find((pe) => pe.unit === unit && pe.trouble !== null);
     const show = failed && button(`Show PE ${failed.id}`, () => void this.choose("pe", String(failed.id)));
@@ -262,7 +262,7 @@ class Page {
     }
   }
 
-  /** Shows what was found. */
+  /** Opens the operator, stream, PE or region that the user has chosen among the hits of a search. */
   private async take({ item, stream, region }: Hit): Promise<void> {
     this.hits.hidden = true;
     if (!item) return this.choose("region", String(region));
@@ -272,7 +272,7 @@ class Page {
   }
 }
 
-/** What is to be done about a failure, and when the next reset is due. */
+/** Returns the remedy of a failure, and the time of the next reset if one is due. */
 function next({ remedy, due_at }: Snapshot["failures"][number], now: number): string {
   return due_at > now ? `The next reset is due at ${clock(due_at)}. ${remedy}` : remedy;
 }

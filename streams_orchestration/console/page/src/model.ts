@@ -1,4 +1,4 @@
-// What is visible of a graph when some of its boxes are open: nodes in nested boxes, and edges between what is visible.
+// The visible part of a graph whose boxes are open or folded: nodes in nested boxes, and the edges between them.
 
 import type { Box, Edge, Graph, Operator } from "./types";
 
@@ -8,7 +8,7 @@ export interface Item {
   children: Item[];
   box: Box | null;
   operator: Operator | null;
-  /** Positions of all operators in it. */
+  /** The positions of all operators in the box. */
   operators: number[];
   depth: number;
 }
@@ -20,7 +20,7 @@ export interface Link {
   edges: Edge[];
 }
 
-/** What a search finds: an item, a stream with the item that produces it, or a region. */
+/** A hit of a search: an item, a stream with the item that produces it, or a region. */
 export interface Hit {
   label: string;
   what: string;
@@ -29,7 +29,7 @@ export interface Hit {
   region?: number;
 }
 
-/** More shapes than this are not unfolded by themselves. */
+/** The most shapes that are unfolded without a request of the user. */
 export const SHOWN_AT_FIRST = 60;
 
 export class Model {
@@ -64,7 +64,7 @@ export class Model {
     return this.ofOperator[operator]!;
   }
 
-  /** Boxes to open at first: outer ones before inner ones, while not too much is shown. */
+  /** Returns the boxes to open at first: outer ones before inner ones, up to `SHOWN_AT_FIRST` shapes. */
   openAtFirst(most = SHOWN_AT_FIRST): Set<string> {
     const open = new Set<string>();
     let shown = this.root.children.length;
@@ -82,20 +82,20 @@ export class Model {
     return open;
   }
 
-  /** What is open without the boxes of the innermost level. */
+  /** Returns the open boxes without the innermost level. */
   withoutInnermost(open: ReadonlySet<string>): Set<string> {
     const depth = (id: string): number => this.items.get(id)!.depth;
     const most = Math.max(...[...open].map(depth));
     return new Set([...open].filter((id) => depth(id) < most));
   }
 
-  /** How many operators and folded boxes are shown. */
+  /** Returns the number of visible operators and folded boxes. */
   shown(open: ReadonlySet<string>): number {
     const count = (each: Item): number => (each === this.root || open.has(each.id) ? each.children.reduce((sum, child) => sum + count(child), 0) : 1);
     return count(this.root);
   }
 
-  /** The innermost visible item around an item. */
+  /** Returns the innermost visible item around an item. */
   visible(each: Item, open: ReadonlySet<string>): Item {
     let shown = each;
     for (let around = each.parent; around && around !== this.root; around = around.parent) {
@@ -119,7 +119,7 @@ export class Model {
     return [...links.values()];
   }
 
-  /** Operators, boxes, streams and regions whose name has the text, those that begin with it first. */
+  /** Returns the operators, boxes, streams and regions whose name has the text; names that begin with it are first. */
   search(text: string, most = 12): Hit[] {
     const wanted = text.trim().toLowerCase();
     if (!wanted) return [];

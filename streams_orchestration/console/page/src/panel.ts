@@ -1,4 +1,4 @@
-// The panel beside the graph: what an operator, stream, PE or region is, why, and what it does.
+// The panel beside the graph: facts, figures and reasons of an operator, stream, PE or region.
 
 import uPlot from "uplot";
 import { bytes, clock, count, el, percent, prose, seconds, short, type Child } from "./dom";
@@ -9,20 +9,20 @@ import type { Series, Subject, SubjectKind, UnitNow } from "./types";
 
 const TITLES: Record<SubjectKind, string> = { operator: "Operator", stream: "Stream", pe: "PE", region: "Region" };
 
-/** Operators of a PE that have a link; the graph has all. */
+/** The most operators of a PE that have a link; the graph has all. */
 const LINKED = 12;
 
-/** What the page knows of a part beside the document about it. */
+/** Facts about a subject that its document does not have. */
 export interface Known {
   unit?: UnitNow | undefined;
   trouble?: string | null;
-  /** Of an operator: that it splits, starts or ends a region, or is locked. */
+  /** Marks of an operator: it splits, starts or ends a region, or is locked. */
   marks?: string[];
   /** The consistent region of an operator or a PE; -1 for none. */
   region?: number;
 }
 
-/** What a graph says of an operator or a box. */
+/** Returns the facts that a graph has about an operator or a box. */
 export function known({ operator, box }: Item): Known {
   return { marks: operator?.marks ?? [], region: operator?.region ?? box!.region };
 }

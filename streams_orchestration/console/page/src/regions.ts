@@ -1,14 +1,14 @@
-// The regions of an application: states, epochs, cuts, resets with their phases, and all of that over time.
+// The regions of an application: states, epochs, cuts, resets with their phases, and their course over time.
 
 import { button, choice, clock, el, folded, labelled, prose, seconds, svg, type Child } from "./dom";
 import type { Recovery, Snapshot, SubjectKind, UnitNow } from "./types";
 
-/** Phases of a reset, each with when it ends. */
+/** The phases of a reset, each with the event that ends it. */
 const PHASES = [
   ["detect", "a reset: until the failure is detected"], ["decide", "then until it is taken up"], ["hosts", "then until all hosts are there"],
   ["restart", "then until every PE runs"], ["first commit", "then until the first commit"],
 ] as const;
-/** States from which nothing goes back to a cut. */
+/** The states of a unit that can no longer be reset. */
 const ENDED = ["COMPLETED", "STOPPED"];
 const WHOLE = "0";
 const SPANS = [
@@ -23,7 +23,7 @@ export class Regions {
   private span = 300;
   private last: Snapshot | null = null;
 
-  /** Null where the page may only read. */
+  /** Requests a reset; null if the page may only read. */
   reset: ((unit: string) => void) | null = null;
 
   constructor(private readonly open: (kind: SubjectKind, name: string) => void) {
@@ -48,7 +48,7 @@ export class Regions {
     controls()[focused]?.focus();
   }
 
-  /** Seconds that are shown: never from before the deployment on. */
+  /** Returns the seconds to show, at most back to the deployment. */
   private shownSpan(): number {
     const whole = Math.max(10, this.last!.at - this.last!.deployed_at);
     return Math.min(this.span || whole, whole);
@@ -143,7 +143,7 @@ export class Regions {
   }
 }
 
-/** The first line of why a unit does not work; unfolded, all of it and what to do. */
+/** Returns the first line of the reason why a unit does not work; unfolding it shows the rest and the remedy. */
 function trouble(unit: UnitNow, failure: Snapshot["failures"][number] | undefined): HTMLElement | null {
   if (!unit.unstable && !failure) return null;
   const text = unit.unstable ? `Not stable: ${unit.unstable}` : failure!.reason;
@@ -151,7 +151,7 @@ function trouble(unit: UnitNow, failure: Snapshot["failures"][number] | undefine
   return el("div", { class: "trouble" }, folded(`unit ${unit.name}`, text, other, failure && el("p", {}, ...prose(failure.remedy))));
 }
 
-/** The signs of the time line in words: of those only that are in it. */
+/** Returns the legend of the time line: the signs that occur in it, in words. */
 function legend(occurs: (sign: string) => boolean): HTMLElement[] {
   const signs: [sign: string, text: string][] = [
     ["works", "no failure is known"], ["cut", "an epoch is complete"], ["broken", "failed"], ["unknown", "epochs are no longer recorded"],

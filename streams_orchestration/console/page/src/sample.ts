@@ -1,11 +1,11 @@
-// A few tuples of a stream as it passes, as a table. Values are texts, and become nothing but text.
+// A few tuples of a stream as a table. Values are shown as texts only, so that they cannot change the page.
 
 import { count, el, seconds } from "./dom";
 
 export interface Sampled {
-  /** Unix seconds. */
+  /** The time of the sample in unix seconds. */
   at: number;
-  /** Why there is nothing new, or nothing. */
+  /** The reason why there is no newer sample, or none at all. */
   reason: string | null;
   sample: {
     attributes: { name: string; type: string; masked: boolean }[];

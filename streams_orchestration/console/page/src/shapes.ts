@@ -6,9 +6,9 @@ import { kindOf, label, LEAST_TEXT as LEAST, READABLE, textWidth, type Placed, t
 import type { Item } from "./model";
 
 const NAME = 13;
-/** Pixels of what a finger can hit. */
+/** Pixels of a place that a finger can hit. */
 const TOUCH = 40;
-/** Pixels of the letters and the space of the smallest line of text. */
+/** Pixels of the smallest line of text, with its space. */
 const LINE = 13;
 
 export interface Actions {
@@ -19,11 +19,11 @@ export interface Actions {
 
 export interface Shape {
   outer: SVGElement;
-  /** Lies over the lines: title and button of an open box. */
+  /** The title and the button of an open box, above the lines. */
   over: SVGElement | null;
-  /** What has the focus, and the classes of its state. */
+  /** The element that takes the focus, with the classes of its state. */
   group: SVGElement;
-  /** Writes name and figures, as far as there is room for them at a scale. */
+  /** Writes the name and the figures that have room at a scale. */
   write: (figures: string, scale: number) => void;
 }
 
@@ -100,36 +100,36 @@ function foldButton(item: Item, width: number, open: boolean, actions: Actions):
   return made;
 }
 
-/** By how much letters and buttons are larger than the picture around them, so that they do not become too small. */
+/** Returns the factor by which letters and buttons are enlarged against the picture, so that they stay readable. */
 function grown(scale: number): number {
   return Math.max(1, 1 / scale);
 }
 
-/** Width of a text in the units of the picture: its letters have at least the least size. */
+/** Returns the width of a text in units of the picture; its letters have at least the least size. */
 function written(text: string, size: number, scale: number): number {
   const font = size === NAME ? "600 13px system-ui, sans-serif" : "11px system-ui, sans-serif";
   return (textWidth(text, font) * Math.max(size, LEAST / scale)) / size;
 }
 
-/** As much of a text as has room; the number of a channel stays. */
+/** Returns the beginning of a text that has room, with the number of its channel; empty if there is no room. */
 function cut(text: string, size: number, scale: number, room: number): string {
   const whole = written(text, size, scale);
   if (whole <= room) return text;
   const end = /(\[[^\]]*\]| ×\S+)$/.exec(text)?.[0] ?? "";
   let most = Math.floor((text.length * room) / whole) - end.length;
-  // letters at the beginning may be wider than those of the whole text
+  // letters at the beginning may be wider than the mean letter of the whole text
   while (most >= 2 && written(`${text.slice(0, most)}…${end}`, size, scale) > room) most--;
   return most < 2 ? "" : `${text.slice(0, most)}…${end}`;
 }
 
-/** As many of the figures as have room, the first ones first. */
+/** Returns the first figures that have room. */
 function fitting(figures: string, scale: number, room: number): string {
   const parts = figures.split(" · ");
   while (parts.length && written(parts.join(" · "), LEAST, scale) > room) parts.pop();
   return parts.join(" · ");
 }
 
-/** Behind a space, since what is read aloud are the texts of a shape one after the other. */
+/** Writes a text after a space, since screen readers read the texts of a shape one after the other. */
 export function put(element: SVGElement, text: string): void {
   const written = text && ` ${text}`;
   if (element.textContent !== written) element.textContent = written;
@@ -179,7 +179,7 @@ function words(passing: string): string {
   return all[passing] ?? "";
 }
 
-/** Moves what is drawn from left to right to a place, along a part of a line. */
+/** Returns the transformation that moves a mark to a place, and turns it along a part of a line. */
 function turned(begin: Point, end: Point, to: Point): string {
   const angle = (Math.atan2(end.y - begin.y, end.x - begin.x) * 180) / Math.PI;
   return `translate(${to.x} ${to.y}) rotate(${angle})`;

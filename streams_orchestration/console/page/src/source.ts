@@ -1,4 +1,4 @@
-// Where documents come from: the server, or the file that `streams graph --format html` writes.
+// The source of documents: the server, or the file that `streams graph --format html` writes.
 
 import type { Sampled } from "./sample";
 import type { Graph, Series, Snapshot, Subject, SubjectKind, View } from "./types";
@@ -12,25 +12,25 @@ export interface Listed {
 }
 
 export interface Source {
-  /** Whether values change: false for a file. */
+  /** True if values change; false for a file. */
   live: boolean;
   applications(): Promise<Listed[]>;
   graph(application: string, view: View): Promise<Graph>;
   subject(application: string, kind: SubjectKind, name: string): Promise<Subject>;
   history(application: string, name: string): Promise<Series | null>;
-  /** Tuples of a stream; null where none pass. */
+  /** Returns tuples of a stream; null if none pass. */
   sample(application: string, stream: string): Promise<Sampled | null>;
   listen(application: string, on: (snapshot: Snapshot) => void, trouble: (message: string) => void): () => void;
   worker(): Worker;
-  /** Whether the page may change something. */
+  /** True if the page may request changes. */
   mayAct: boolean;
-  /** A unit goes back to its last complete epoch. */
+  /** Resets a unit to its last complete epoch. */
   reset(application: string, unit: string): Promise<void>;
 }
 
-/** Milliseconds without an event, while the server sends a heartbeat every three seconds, after which a page is not live. */
+/** Milliseconds without an event after which a page is not live; the server sends a heartbeat every three seconds. */
 const SILENT = 10_000;
-/** Milliseconds that an answer may take. */
+/** The most milliseconds to wait for an answer. */
 const PATIENCE = 60_000;
 const AWAY = "The console does not answer; this page connects again by itself.";
 
@@ -55,7 +55,7 @@ export class ServerSource implements Source {
   readonly live = true;
   mayAct = false;
 
-  /** Exchange the token of the address, which is sent to nobody, for a session. */
+  /** Exchanges the token of the address, which the browser sends to nobody, for a session. */
   async begin(): Promise<void> {
     const token = new URLSearchParams(location.hash.slice(1)).get("token");
     if (token && (await send("/api/session", { token })).ok) {
@@ -106,7 +106,7 @@ export class ServerSource implements Source {
       for (const kind of ["gone", "unreadable"]) take(kind, ({ message }: { message: string }) => trouble(message));
       events.onerror = () => trouble(AWAY);
     };
-    // a connection over a network that is gone stays open, and one that was refused is not tried again by the browser
+    // a connection over a lost network stays open, and the browser does not try a refused one again
     const again = (): void => {
       trouble(AWAY);
       events.close();

@@ -59,7 +59,7 @@ export interface PeNow {
   batch: number;
   error: string | null;
   failed_times: number;
-  /** Why it does not work though it should: its error, or its host's. */
+  /** The error of the PE or its host if the PE does not work though it should; else null. */
   trouble: string | null;
   rate: number | null;
   cores: number | null;
@@ -90,7 +90,7 @@ export interface UnitNow {
   pes: number[];
   cause: string | null;
   unstable: string | null;
-  /** It needs a reset: since when, and why. */
+  /** The time since when the unit needs a reset, and the cause; null if it needs none. */
   broken: { since: number; cause: string } | null;
   cuts: [number, number, number][];
   recoveries: Recovery[];
@@ -144,14 +144,14 @@ export interface Subject {
   log?: { path: string; lines: string[] } | null;
 }
 
-/** The watermark of an operator, and what keeps it from rising. */
+/** The watermark of an operator, and the holder that keeps it from rising. */
 export interface EventTime {
   /** The watermark as text. */
   reached: string;
-  /** Seconds. */
+  /** Seconds by which the watermark is behind the clock; null without a watermark in time. */
   age: number | null;
   why: string;
-  /** Operators upstream, up to the one where the cause is. */
+  /** The operators upstream, up to the one that holds the watermark. */
   path: string[];
   inputs: number;
   idle_inputs: number;

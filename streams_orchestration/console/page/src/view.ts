@@ -1,4 +1,4 @@
-// A graph with what is done to it: folded, unfolded, zoomed, explained by a legend. Both pages show graphs by it.
+// A graph with its controls: fold, unfold, zoom and a legend. Both pages show graphs by it.
 
 import { GraphCanvas, type Heat } from "./canvas";
 import { button, el, type Child } from "./dom";
@@ -7,9 +7,9 @@ import { legend } from "./legend";
 import { Model, type Item } from "./model";
 import type { Graph, Snapshot } from "./types";
 
-/** A graph that is folded until it can be read keeps this many shapes. */
+/** The least number of shapes of a graph that is folded until it can be read. */
 const LEAST_SHOWN = 4;
-/** A page like this shows graphs from top to bottom. */
+/** The shape of a page that shows graphs from top to bottom. */
 const TALL = "(max-width: 760px), (max-aspect-ratio: 1/1)";
 
 export class GraphView {
@@ -25,8 +25,8 @@ export class GraphView {
   private readonly signs = el("ul", {});
 
   /**
-   * @param chosen is told of a shape, or a stream, that was clicked.
-   * @param controls stand above the graph.
+   * @param chosen handles a click on a shape or a stream.
+   * @param controls are shown above the graph.
    */
   constructor(worker: () => Worker, chosen: { item: (item: Item) => void; stream: (stream: string) => void }, ...controls: Child[]) {
     this.layouter = new Layouter(worker, this.tall.matches ? "DOWN" : "RIGHT");
@@ -41,7 +41,7 @@ export class GraphView {
     this.tall.addEventListener("change", () => void this.turn());
   }
 
-  /** Shows a graph, unfolded as far as all of it can be read. */
+  /** Shows a graph, unfolded as far as the whole can be read. */
   async show(graph: Graph, live: boolean): Promise<void> {
     const model = new Model(graph);
     this.model = model;
@@ -78,7 +78,7 @@ export class GraphView {
     document.body.dataset.drawn = String(layout.placed.length);
   }
 
-  /** The page has another shape: the graph takes its direction. */
+  /** Draws the graph in the direction of the page's new shape. */
   private async turn(): Promise<void> {
     this.layouter.direction = this.tall.matches ? "DOWN" : "RIGHT";
     if (!this.model) return;
@@ -90,13 +90,13 @@ export class GraphView {
     this.canvas.update(snapshot, heat);
   }
 
-  /** Selects a stream, or nothing for an empty name. */
+  /** Selects a stream; selects nothing for an empty name. */
   selectStream(stream: string): void {
     const edge = stream ? this.model?.graph.edges.find((each) => each.stream === stream) : undefined;
     this.canvas.selectStream(stream, edge && this.model!.visible(this.model!.itemOf(edge.source), this.open).id);
   }
 
-  /** Selects an item, or nothing; what hides it is unfolded. */
+  /** Selects an item, and unfolds the boxes that hide it; selects nothing without an item. */
   async select(item: Item | undefined): Promise<void> {
     if (item && this.model!.visible(item, this.open) !== item) await this.reveal(item);
     else this.canvas.select(item?.id ?? "");

@@ -86,7 +86,7 @@ class Aggregate(ClockOperator):
         compile_aggregate(columns.context, parameters)
 
     def setup(self) -> None:
-        """Compile window and functions, add columns for keys. For ValueErrors see `check` and `EventTimeGroups`."""
+        """Compile window and functions, and add columns for keys."""
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs

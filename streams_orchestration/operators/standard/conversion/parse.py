@@ -233,7 +233,7 @@ class Parse(LogicOperator):
         return len(parts) - 1
 
     def _parse(self, more: bytes, *, ended: bool) -> None:
-        """Submit the rows that are complete with the next bytes; see `_submit`, and `process` for errors."""
+        """Submit the rows that are complete with the next bytes; raise DataError if a row is malformed."""
         parsed = self._parsed(more, ended=ended)
         if parsed is not None:
             self._submit(parsed)
@@ -241,7 +241,7 @@ class Parse(LogicOperator):
     def _parsed(self, more: bytes, *, ended: bool) -> _Parsed | None:
         """Return the rows that are complete with the next bytes, and keep the rest; None if no row is complete.
 
-        Raises DataError if a row is malformed; see `process` and `binary_rows`.
+        Raises DataError if a row is malformed.
         """
         if self.parameters.format == "block":
             return self._divide(more, ended=ended)

@@ -99,7 +99,7 @@ class Join(ClockOperator):
         compile_join(columns.context, parameters)
 
     def setup(self) -> None:
-        """Compile windows and expressions, add columns for keys. For ValueErrors see `check` and `TimedJoin`."""
+        """Compile windows and expressions, and add columns for keys."""
         self.columns = KeyColumns(self.context, by_clock=self.parameters.by == "clock")
         self.parameters = self.parameters.keyed(self.columns)
         self.context.inputs = self.columns.inputs

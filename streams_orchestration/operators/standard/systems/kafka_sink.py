@@ -185,7 +185,7 @@ class KafkaSink(EpochSink):
 
         Raises:
             KafkaAwayError, RegistryAwayError: the cluster, or the registry of schemas, cannot be reached.
-            KafkaRefusedError, RefusedError: the cluster or the registry refuses permanently.
+            RefusedError: the cluster or the registry refuses permanently.
             DataError: the format, or the text of a key or header, cannot represent a value.
         """
         while True:

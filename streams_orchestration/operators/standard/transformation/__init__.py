@@ -1,1 +1,1 @@
-"""Operators that change, drop or look at single tuples, or run code of users and queries of Spark."""
+"""Operators that change, drop or read single tuples, or run code of users and queries of Spark."""

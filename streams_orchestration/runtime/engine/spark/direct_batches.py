@@ -101,7 +101,7 @@ class DirectBatches:
             except StreamsRuntimeError as error:
                 if isinstance(error, SilentOwnerError):
                     self._owners.suspect(error.connection)
-                scratch.fail(Failure(str(error), batch=batch))
+                scratch.record_failure(Failure(str(error), batch=batch))
                 raise
         return True
 

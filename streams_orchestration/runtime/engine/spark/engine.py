@@ -178,7 +178,7 @@ class SparkEngine:
                 streams.resetTerminated()
 
     def query(self, start: QueryStart) -> SparkQuery:
-        """Wait until the session is up, and start a query of it; on a cluster, first give up lost executors.
+        """Wait until the session is up, and start one of its queries; on a cluster, first give up lost executors.
 
         A query of `Sql` and `DataFrame` operators may have failed when it is returned; see `FrameQuery.start`.
         """

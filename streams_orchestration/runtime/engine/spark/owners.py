@@ -57,7 +57,7 @@ EXECUTOR_OPTION = "--executor-id"
 SILENT = "silent"
 """Directory beside the announcements of workers, with a file for each executor with a silent worker."""
 
-LOST = "the Python process that ran the task, or its machine, has ended; look at the end of the host's log"
+LOST = "the Python process that ran the task, or its machine, has ended; the end of the host's log has the reason"
 
 Work = Callable[[Any], Any]
 """A function that runs a request; both the request and the result can be pickled."""

@@ -44,7 +44,7 @@ class PayloadStore:
         self._of_thread = threading.local()
         """The connections of one thread to other holders."""
 
-    def begin(self, task: Hashable) -> None:
+    def begin_batch(self, task: Hashable) -> None:
         """Begin a batch of a task, and drop the payloads of earlier batches that nobody has taken."""
         for token in self._tokens.pop(task, ()):
             self._payloads.pop(token, None)

@@ -81,7 +81,7 @@ def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) ->
     program, directories = launched.program, launched.directories
     header = plan.header()
     key = (program.application, program.pe, task.level, task.partition)
-    _HELD.begin(key)
+    _HELD.begin_batch(key)
     new_sender = partial(RowSender, partial(_HELD.hold, key) if launched.apart else scratch.exchange)
     run: TaskRun | None = None
     rows_out: list[Row] = []

@@ -156,7 +156,7 @@ def _begin(
             return metrics
         if clock() > began + FIRST_BATCH_SECONDS:
             problem = f"{application} committed no batch in {FIRST_BATCH_SECONDS:g} s"
-            message = f"{problem}. Look at `streams status {application}`."
+            message = f"{problem}. Check `streams status {application}`."
             raise NotProfiledError(message)
         if not announced:
             say(f"{application} has just begun; waiting for its first batches ...")

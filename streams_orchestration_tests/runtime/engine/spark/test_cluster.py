@@ -200,7 +200,7 @@ class Waiting(ScratchQuery):
 def test_on_a_cluster_a_task_without_an_answer_is_no_hang(tmp_path: Path, apart: bool):
     scratch = Scratch.create(tmp_path / "scratch", Launched(*[None] * 2, apart=apart))  # type: ignore[list-item]
     Worker(lambda request: request).run(scratch.owner(0, 0), None)
-    scratch.plan(1)
+    scratch.mark_planned(1)
     start: Any = SimpleNamespace(generation=1, make_scratch=lambda **_: scratch)
     assert Waiting(start, apart=apart).busy() == ([] if apart else [os.getpid()])
 

@@ -23,7 +23,7 @@ def _hold(pipe: Connection) -> None:
     worker.announce()
     while True:
         task = pipe.recv()
-        held.begin(task)
+        held.begin_batch(task)
         pipe.send(held.hold(task, pa.py_buffer(DATA)))
 
 

@@ -1,4 +1,4 @@
-// What may be chosen of a compilation: values, widths, options.
+// The options of a compilation that a user can choose: values, widths, options.
 
 import { button, el, labelled } from "../dom";
 import type { Choices, Controls } from "./types";
@@ -6,7 +6,7 @@ import type { Choices, Controls } from "./types";
 export class ControlPanel {
   readonly element = el("form", { class: "choices", "aria-label": "Options of the compilation" }) as HTMLFormElement;
   private choices: Choices = nothing();
-  /** Before anything was chosen. */
+  /** The values before the user has chosen anything. */
   private written: Controls | null = null;
   private widths: { name: string; value: string }[] = [];
   private readonly undo = button("Undo all changes", () => {
@@ -22,7 +22,7 @@ export class ControlPanel {
     });
   }
 
-  /** Of another spec: nothing is chosen. */
+  /** Drops the choices and the inputs, for another spec. */
   clear(): void {
     this.choices = nothing();
     this.written = null;
@@ -30,7 +30,7 @@ export class ControlPanel {
     this.element.replaceChildren();
   }
 
-  /** What is compiled; the inputs are created again for another spec. */
+  /** Shows the compiled values; creates the inputs again if their names have changed. */
   show(controls: Controls): void {
     this.widths = controls.width ?? this.widths;
     this.written ??= controls;
@@ -70,7 +70,7 @@ export class ControlPanel {
     for (const each of controls.options) put(`option:${each.name}`, each.value);
   }
 
-  /** What was put in is chosen; what is as it was written, or empty for a width, is not. */
+  /** Adds the value of an input to the choices; drops it if it is the value of the spec, or an empty width. */
   private commit(input: HTMLInputElement | HTMLSelectElement): void {
     const [kind, name] = [input.name.split(":")[0]!, input.name.slice(input.name.indexOf(":") + 1)];
     const next = structuredClone(this.choices);
@@ -85,7 +85,7 @@ export class ControlPanel {
     if (JSON.stringify(next) !== JSON.stringify(this.choices)) this.changed(next);
   }
 
-  /** What was compiled last, whether it has errors or not. */
+  /** Keeps the choices of the last compilation, also of one with errors. */
   keep(choices: Choices): void {
     this.choices = choices;
     this.undo.hidden = JSON.stringify(choices) === JSON.stringify(nothing());

@@ -1,4 +1,4 @@
-// The compile view: a spec, what every stage of the compiler decided of it, and what a change of it would do.
+// The compile view: a spec, the decisions of every stage of the compiler, and the effects of a change.
 
 import "./compile.css";
 import { choice, el, labelled, prose } from "../dom";
@@ -96,17 +96,17 @@ class CompilePage {
     await this.take(plans.compiled(this.picker.value, choices, this.good), choices);
   }
 
-  /** On a narrow page what comes of a choice stands below the choices. */
+  /** Scrolls to the outcomes on a narrow page, where they are below the choices. */
   private lookAtOutcomes(): void {
     if (this.stacked.matches) this.outcomes.scrollIntoView({ block: "nearest" });
   }
 
-  /** *Running* leads back to the application that was looked at last. */
+  /** Lets *Running* lead back to the application that the user has seen last. */
   private lead(application: string): void {
     this.running.setAttribute("href", `/?application=${encodeURIComponent(application)}`);
   }
 
-  /** Show a plan when it is there, unless another one was asked for meanwhile. */
+  /** Shows a plan when it has arrived, unless another one was requested meanwhile. */
   private async take(promised: Promise<Plan>, choices: Choices | null): Promise<void> {
     const number = ++this.asked;
     this.note.textContent = "Compiling…";

@@ -1,4 +1,4 @@
-// What changes from one plan to another, and what a redeploy would do: in the words of the command line.
+// The differences between two plans, and the effects of a redeploy, in the words of the command line.
 
 import { el, prose } from "../dom";
 import type { Finding, Outcome } from "./types";

@@ -1,4 +1,4 @@
-// Where plans come from: compiled by the server, or read from the catalog.
+// The sources of plans: the server compiles one, or reads it from the catalog.
 
 import { read, send } from "../source";
 import type { Graph, Subject, SubjectKind } from "../types";

@@ -1,4 +1,4 @@
-// The stages side by side with their figures, and those before where they were others; the decisions of the chosen one.
+// The stages side by side with their figures, and former figures that differ; the decisions of the chosen stage.
 
 import { button, el, type Child } from "../dom";
 import type { Fact, StagePlan } from "./types";

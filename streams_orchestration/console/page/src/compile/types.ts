@@ -30,7 +30,7 @@ export interface Option {
 
 export interface Controls {
   set: { name: string; type: string; value: string; fixed: boolean }[];
-  /** Null where the spec could not be compiled. */
+  /** Null if the spec could not be compiled. */
   width: { name: string; value: string }[] | null;
   options: Option[];
   faithful: boolean;
@@ -50,7 +50,7 @@ export interface Outcome {
 export interface Plan {
   application: string | null;
   deployed: boolean;
-  /** Null of a plan that was read from the catalog. */
+  /** Null for a plan that was read from the catalog. */
   spec: string | null;
   notes?: string[];
   diagnostics: Finding[];
@@ -58,11 +58,11 @@ export interface Plan {
   stages?: StagePlan[];
   comparison?: Outcome;
   redeploy?: Outcome;
-  /** By which the graph and details are asked for; null of a spec with errors. */
+  /** The id by which the page requests the graph and details; null for a spec with errors. */
   plan: string | null;
 }
 
-/** What is chosen; what is left out stays as it is. */
+/** The choices of a user; values without a choice stay as the spec has them. */
 export interface Choices {
   set: Record<string, string>;
   width: Record<string, string>;

@@ -67,12 +67,12 @@ class BatchRecord:
             return False
         return True
 
-    def begin(self, batch: int) -> None:
+    def record_first(self, batch: int) -> None:
         """Record the batch after which the query begins."""
         self._write("first", json.dumps(batch).encode())
 
     def first(self) -> int:
-        """Return the batch that `begin` has recorded before."""
+        """Return the batch that `record_first` has recorded before."""
         return json.loads((self._directory / "first").read_bytes())
 
     def plan(self, batch: int, planned: FrameBatch) -> None:

@@ -95,7 +95,7 @@ class FramePlanner(Planner):
         try:
             self._time.load(self._time_files.load(self._name))
         except OperatorError as error:
-            self.scratch.fail(Failure(str(error), "data"))
+            self.scratch.record_failure(Failure(str(error), "data"))
             raise
         self._marks: list[OutputMarks] = []
         """The watermarks after the results of the planned batch."""
@@ -103,13 +103,13 @@ class FramePlanner(Planner):
     def start(self) -> int:
         """Record and return the last committed batch, after which the query begins; see `Planner.start`."""
         batch = super().start()
-        self._record.begin(batch)
+        self._record.record_first(batch)
         return batch
 
     def commit_and_plan(self, batch: int, not_before: float = 0.0) -> int:
         """Commit, and plan the next batch, as any planner does; record its input for the other sources."""
         if not self.scratch.begun:
-            self.scratch.begin()
+            self.scratch.mark_begun()
         self._at_batch = batch
         planned = super().commit_and_plan(batch, not_before)
         if planned != batch and self.planned is not None:
@@ -124,7 +124,7 @@ class FramePlanner(Planner):
             nature = Failure.of(error).nature
             if nature == "unknown" and isinstance(error, OperatorError):
                 nature = "data"
-            self.scratch.fail(Failure(str(error), nature, batch=plan.batch))
+            self.scratch.record_failure(Failure(str(error), nature, batch=plan.batch))
             raise
 
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
@@ -138,7 +138,7 @@ class FramePlanner(Planner):
                 f"the checkpoint of Spark is at batch {self._at_batch}, the catalog at batch {view.batch}; reset its "
                 "unit"
             )
-            self.scratch.fail(Failure(message))
+            self.scratch.record_failure(Failure(message))
             raise StreamsRuntimeError(message)
         self._flushing = False
         if plan is None or not self._flushes:

@@ -63,8 +63,14 @@ class PortReader(_SimpleStreamReaderWrapper):
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """Return the batch after which the query begins: the last committed one.
 
-        The first reader that is asked becomes the one that plans, reads the batch from the catalog and records it. For
-        errors see `FramePlanner` and `Planner.start`.
+        The first reader that is asked becomes the one that plans, reads the batch from the catalog and records it.
+
+        Raises:
+            StaleGenerationError: another generation has taken the place of this query's.
+            CatalogUnavailableError: the catalog is away for too long.
+            OperatorError: the checkpoint is damaged, or its event time cannot be used.
+            OSError: a file of the query cannot be read.
+            ImplementationError: the class of an operator cannot be imported.
         """
         planner = self._planner
         return {"batch": self._record.first() if planner is None else planner.start()}
@@ -98,7 +104,7 @@ class PortReader(_SimpleStreamReaderWrapper):
             return []
         operator, port = int(self.options["operator"]), int(self.options["port"])
         planned = self._record.port(end["batch"], operator, port)
-        self._scratch.plan(end["batch"])
+        self._scratch.mark_planned(end["batch"])
         small = is_small(planned, self.options["attributes"])
         parts = shares(planned, marked=bool(self.options["time"]), whole=small)
         if small and parts:

@@ -9,8 +9,8 @@ import pytest
 
 from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
-from streams_orchestration.runtime.storage.broken_disks import is_of_disk
 from streams_orchestration.runtime.storage.store import StoreError
+from streams_orchestration.runtime.storage.unusable_files import is_of_disk
 
 
 def of(number: int) -> OSError:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.cause_kinds import FilesKind
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import UnusableFilesError
-from streams_orchestration.runtime.hosts.unusable_files import WAITS, require_usable_files
-from streams_orchestration.runtime.storage.broken_disks import FileFailure
-from streams_orchestration.runtime.units.broken_disks import kind_of_disk, kind_of_end, read_failed
+from streams_orchestration.runtime.storage.unusable_files import FileFailure
+from streams_orchestration.runtime.units.unusable_files import WAITS, read_failed, require_usable_files
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
 from streams_orchestration_tests.runtime.running import FakeHosts
@@ -77,18 +77,22 @@ def test_a_host_stays_if_no_other_machine_takes_it(place: Place, host: Mapping[s
 
 
 def test_the_wait_doubles_with_each_earlier_reset_for_files_if_no_machine_is_better(place: Place):
-    tries = [[kind_of_end(0, "south"), 1, 0.0, True], [kind_of_disk(0, "west"), 1, 0.0, True], ["PE 1", 7, 0.0, False]]
+    tries = [
+        [FilesKind(0, "south", ends=True), 1, 0.0, True],
+        [FilesKind(0, "west"), 1, 0.0, True],
+        ["PE 1", 7, 0.0, False],
+    ]
     place.set(tables.unit, tries=tries)
     require(place, 4 * WAITS.first - 1)
     with pytest.raises(UnusableFilesError):
         require(place, 4 * WAITS.first)
-    place.set(tables.unit, tries=[*tries, [kind_of_disk(0, "north"), 1, 0.0, True]])
+    place.set(tables.unit, tries=[*tries, [FilesKind(0, "north"), 1, 0.0, True]])
     with pytest.raises(UnusableFilesError):
         require(place, WAITS.first)
 
 
 def test_a_host_waits_no_longer_than_the_longest_wait_since_the_other_machines_may_be_repaired(place: Place):
-    place.set(tables.unit, tries=[[kind_of_disk(0, name), 9, 0.0, True] for name in ("south", "west")])
+    place.set(tables.unit, tries=[[FilesKind(0, name), 9, 0.0, True] for name in ("south", "west")])
     require(place, WAITS.longest - 1)
     with pytest.raises(UnusableFilesError):
         require(place, WAITS.longest)

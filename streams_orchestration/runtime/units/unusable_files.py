@@ -1,25 +1,34 @@
-"""Ends a host whose machine cannot use files of its sinks for long, so that it is started on another machine.
+"""A host that cannot use files of its machine: its failures are counted, and it ends if another machine takes it.
 
-PEs that cannot use files fail, which resets their unit. If no batch needs these files, as at the end of an application,
-no PE fails: then the results of complete epochs would never be visible, or files would be left.
+PEs that cannot use files fail, which resets their unit. These resets are counted for each host and machine, in a region
+over epochs, too. After `MOVE_AFTER` of them, the host is started on another machine, if one takes it that has failed
+less often (`deployment/host_relocation.py`).
+
+If no batch needs the files, as at the end of an application, no PE fails: then the results of complete epochs would
+never be visible, or files would be left. So a host ends by itself if it cannot use files for long
+(`require_usable_files`). Its ends are counted, too: a host that ends on all other machines returns to the one that it
+has left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 
 from sqlalchemy import Connection, bindparam, select
 
 from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.cause_kinds import FilesKind
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import UnusableFilesError
-from streams_orchestration.runtime.storage.broken_disks import FileFailure
-from streams_orchestration.runtime.units.broken_disks import read_failed
+from streams_orchestration.runtime.storage.unusable_files import FileFailure
 from streams_orchestration.runtime.units.host_requirements import read_requirements, refusal
 
+MOVE_AFTER = 3
+"""Resets after which a host leaves a machine whose files it cannot use."""
 WAITS = Pauses(first=60.0, longest=300.0)
 """Seconds for which files cannot be used before a host ends.
 
@@ -31,6 +40,29 @@ that takes it, the host ends after the first wait.
 _h = tables.host
 _HOST = select(_h).where(_h.c.application == bindparam("of"), _h.c.id == bindparam("host"))
 _MACHINES = select(tables.machine)
+
+
+def read_failed(connection: Connection, application: str, machines: Iterable[str]) -> Mapping[int, Counter[str]]:
+    """Return how many ends and resets unusable files have caused, by host of the application and machine.
+
+    The ends and resets since the last complete epoch of each unit count. In a region, earlier ones count as well, if
+    the first of them was less than `LATELY_SECONDS` before that epoch. A machine without any has 0.
+    """
+    p, u = tables.pe, tables.unit
+    names = list(machines)
+    rows = select(p.c.host, p.c.unit).where(p.c.application == application).distinct()
+    hosts = defaultdict[str, set[int]](set)
+    for host, unit in connection.execute(rows):
+        hosts[unit].add(host)
+    failed = defaultdict[int, Counter[str]](Counter)
+    for host in {host for members in hosts.values() for host in members}:
+        failed[host] = Counter(dict.fromkeys(names, 0))
+    for unit, counts in connection.execute(select(u.c.name, u.c.tries).where(u.c.application == application)):
+        for tries in counts:
+            kind = tries.kind
+            if tries.lately and isinstance(kind, FilesKind) and kind.host in hosts[unit] and kind.machine in names:
+                failed[kind.host][kind.machine] += tries.number
+    return failed
 
 
 def require_usable_files(

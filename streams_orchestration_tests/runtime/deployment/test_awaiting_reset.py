@@ -1,4 +1,4 @@
-"""A step of watching an application begins the resets that are due, and whoever awaits one resets lost hosts again."""
+"""A reset is decided once, after the patience, and whoever awaits one resets lost hosts again."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from streams_orchestration import world
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment import supervising
-from streams_orchestration.runtime.deployment.supervising import HEALING_SECONDS, await_reset, supervise
+from streams_orchestration.runtime.deployment import awaiting_reset
+from streams_orchestration.runtime.deployment.awaiting_reset import HEALING_SECONDS, await_reset
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, UnitRemovedError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import LAUNCH_PAUSES, FailedAgainError, UnitFailure
+from streams_orchestration.runtime.units.reset_decisions import KnownFailure, decide_resets
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 from streams_orchestration_tests.runtime.readings import changed, unit_event
 
@@ -28,24 +28,18 @@ GONE = status(hosts=(host(alive=False, state="STARTING"),), units=(unit(generati
 RECOVERED = (unit_event(NOW, "reset done", 2, 4, 1),)
 
 
-def test_a_step_begins_each_reset_once_and_after_the_patience():
-    now, known, begun = [NOW], dict[str, Any](), list[tuple[str, float]]()
+def test_each_reset_is_decided_once_and_after_the_patience():
+    now, known, decided = NOW, dict[str, KnownFailure](), list[tuple[str, float]]()
     both = status(
         pes=(pe(0, state="FAILED", error="boom"), pe(1, unit="region-1", state="FAILED", error="bang")),
         units=(unit(pes=(0,)), unit(name="region-1", region=1, pes=(1,), attempts=5)),
     )
     for _ in range(8):
-        seen, decisions = supervise(
-            lambda: both,
-            known,
-            lambda failure: begun.append((failure.unit, now[0] - NOW)),
-            patience=1.0,
-            now=lambda: now[0],
-        )
-        known, now[0] = decisions.known, now[0] + 0.5
-        assert seen is both
+        decisions = decide_resets(both, now, known, patience=1.0)
+        decided += [(failure.unit, now - NOW) for failure in decisions.resets]
+        known, now = decisions.known, now + 0.5
         assert [failure.unit for failure in decisions.exhausted] == ["region-1"]
-    assert begun == [("region-0", 1.0)]
+    assert decided == [("region-0", 1.0)]
 
 
 class Awaited:
@@ -59,8 +53,8 @@ class Awaited:
         monkeypatch.setattr(world, "now", lambda: NOW + self.now)
         monkeypatch.setattr(world, "monotonic", lambda: self.now)
         monkeypatch.setattr(world, "sleep", self.sleep)
-        monkeypatch.setattr(supervising, "advance_and_read_units", self.observe)
-        monkeypatch.setattr(supervising, "reset_failed_unit", self.reset)
+        monkeypatch.setattr(awaiting_reset, "advance_and_read_units", self.observe)
+        monkeypatch.setattr(awaiting_reset, "reset_failed_unit", self.reset)
 
     def sleep(self, seconds: float) -> None:
         self.now = round(self.now + seconds, 3)
@@ -108,7 +102,7 @@ def test_a_host_that_does_not_come_up_is_not_started_again_before_its_pause_is_o
 def test_awaiting_a_reset_ends_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, seen: ApplicationStatus, reason: str, seconds: float
 ):
-    monkeypatch.setattr(supervising, "has_taken_all", lambda *_: False)
+    monkeypatch.setattr(awaiting_reset, "has_taken_all", lambda *_: False)
     awaited = Awaited(monkeypatch, lambda _: seen)
     with pytest.raises(HostLaunchError, match=reason):
         awaited.wait()
@@ -134,7 +128,7 @@ def test_a_failure_whose_reset_is_due_later_than_the_wait_ends_is_the_reason(mon
     ids=["it works", "it is complete", "all input is taken", "it has failed once more"],
 )
 def test_awaiting_a_reset_ends_when_the_unit_has_recovered(monkeypatch: pytest.MonkeyPatch, end: ApplicationStatus):
-    monkeypatch.setattr(supervising, "has_taken_all", lambda *_: True)
+    monkeypatch.setattr(awaiting_reset, "has_taken_all", lambda *_: True)
     awaited = Awaited(monkeypatch, lambda at: GONE if at < 5.0 else end)
     awaited.wait()
     assert awaited.resets == []
