@@ -83,7 +83,7 @@ def test_the_agent_gives_the_end_of_a_log(place: Place):
 
 
 def test_an_agent_answers_in_its_turn(place: Place):
-    asked = threading.Thread(target=ask_for_logs, args=(place.home, "north", place.name, ["host-0"], 2, {}))
+    asked = threading.Thread(target=ask_for_logs, args=(place.catalog, "north", place.name, ["host-0"], 2, {}))
     asked.start()
     while asked.is_alive():
         place.agents["north"].turn()

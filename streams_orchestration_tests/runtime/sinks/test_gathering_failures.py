@@ -57,7 +57,7 @@ def test_a_merged_file_is_removed_if_the_commit_that_names_it_fails(tmp_path: Pa
         raise ConnectionError
 
     with monkeypatch.context() as patch, pytest.raises(ConnectionError):
-        patch.setattr(gathering, "insert", refuse)
+        patch.setattr(gathering, "merge_outputs", refuse)
         out.turn()
     assert len(list(out.place.rglob("_pending/merged-*"))) == 1
     out.end()
