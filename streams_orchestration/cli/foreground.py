@@ -50,7 +50,7 @@ def run_application(start: Start) -> tuple[api.ApplicationStatus, int]:
 def _leave(name: str) -> NoReturn:
     """End this process at once, since a job that still runs on another thread would delay a normal exit."""
     write(
-        f"Left at once; {name} runs on. `streams status {name}` shows it, `streams cancel {name}` stops it.",
+        f"Left at once. `streams status {name}` shows if {name} still runs, `streams cancel {name}` stops it.",
         error=True,
     )
     sys.stdout.flush()
@@ -70,7 +70,7 @@ def run_in_foreground(
         interrupts: the interrupts, of which the first one stops the application once it is deployed.
 
     Raises:
-        KeyboardInterrupt: the second interrupt came; the application runs on.
+        KeyboardInterrupt: the second interrupt came; the application may still run.
         HostLaunchError: the application did not start; the hosts that did start were stopped. If it waits for a machine
             or a unit has failed, it is followed instead.
         ResetsExhaustedError: a unit has failed and must no longer be reset; the application was stopped.
