@@ -55,9 +55,14 @@ class Broker:
         wait_for_port(self.port, self.process, TIMEOUT_SECONDS, said)
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Send a signal, and wait for the end; a server that misses its signal while it comes up is killed."""
         if self.process is not None:
             self.process.send_signal(how)
-            self.process.wait(TIMEOUT_SECONDS)
+            try:
+                self.process.wait(TIMEOUT_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait(TIMEOUT_SECONDS)
             self.process = None
 
     def arguments(self) -> Sequence[str]:
