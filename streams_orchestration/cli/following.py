@@ -53,8 +53,7 @@ class Foreground:
     def begin_reset(self, failure: api.UnitFailure) -> BackgroundCall[object]:
         """Begin the reset of a failed unit, unless another process has done so.
 
-        The call ends when other processes can see that the reset is under way. Its errors are as of `reset_unit` in
-        `runtime.deployment.reset`.
+        The call ends when other processes can see that the reset is under way. For errors see `reset_unit`.
         """
         return BackgroundCall(lambda: api.reset_failed_unit(self._catalog, failure))
 

@@ -1,4 +1,4 @@
-"""The updates of units by one host: when they are due, and which units they are about."""
+"""The updates of units by one host: when an update is due, and of which units."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streams_orchestration.runtime.trials.advancing import advance_application
 from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon
 
 NEIGHBOURS_SECONDS = 0.5
-"""Seconds between two checks that the other hosts of the application live; each only calls the operating system."""
+"""Seconds between two checks of the processes of the application's other hosts on this machine."""
 OBSERVE_SECONDS = 0.5
 """Least seconds between two updates of units whose state is not about to change."""
 SURVEY_SECONDS = 10.0
@@ -51,7 +51,7 @@ class UnitObserver:
     def advance_if_due(self, now: float) -> bool:
         """Update units if that is due at a monotonic time, and return True if it was.
 
-        For errors see `advance_units`.
+        For errors see `advance_application`.
         """
         if not self.urgent and now - self._observed < OBSERVE_SECONDS and clock.now() < self._deadline:
             return False
@@ -62,7 +62,7 @@ class UnitObserver:
     def advance(self, now: float) -> None:
         """Update the host's units at a monotonic time, or all units if `SURVEY_SECONDS` are over or a host has died.
 
-        For errors see `advance_units`.
+        For errors see `advance_application`.
         """
         everything = now - self._surveyed >= SURVEY_SECONDS
         advance_application(self._catalog, self._application, None if everything else self.units)
