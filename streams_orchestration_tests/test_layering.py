@@ -81,7 +81,14 @@ graph:
 """
 WRONG = ("file: out, format: parket", "file: out, quoteStrings: maybe", "file: [out]")
 """Wrong parameters in the place of those of the sink."""
-USED_BY_FEW = {"streams_orchestration.compiler.decoupling", "streams_orchestration.operators.toolkits"}
+SPL_VALUES = ("language", "types", "programs")
+"""The packages of SPL with types and values, of which every application loads modules."""
+USED_BY_FEW = {
+    "streams_orchestration.compiler.decoupling",
+    "streams_orchestration.operators.toolkits",
+    *(f"streams_orchestration.spl.{package}" for package in INNER["spl"] if package not in SPL_VALUES),
+    *(f"streams_orchestration.spl.programs.{part}" for part in ("library", "loops", "natives", "program", "logic")),
+}
 """Packages that only applications and commands with a use for them load."""
 RUNNING = """
 import json, sys

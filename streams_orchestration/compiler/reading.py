@@ -12,9 +12,6 @@ from streams_orchestration.model.document import read_document
 from streams_orchestration.model.loading import validate_document, without_errors
 from streams_orchestration.model.python_file import file_of, is_python, read_python
 from streams_orchestration.model.spl_options import spl_options
-from streams_orchestration.spl.adl.document import document_of
-from streams_orchestration.spl.adl.errors import AdlError
-from streams_orchestration.spl.application.document import document_of as document_of_spl
 
 _COMPILED = (".adl", ".sab")
 
@@ -73,12 +70,17 @@ def read_tree(file: Path) -> tuple[Any, list[Diagnostic]]:
         )
         return None, [Diagnostic.of("SO0704", message, location=f"{file}:1")]
     if file.suffix == ".spl":
-        return document_of_spl(file, spl_options.get())
+        from streams_orchestration.spl.application.document import document_of
+
+        return document_of(file, spl_options.get())
     return _compiled(file) if file.suffix in _COMPILED else read_document(file)
 
 
 def _compiled(file: Path) -> tuple[Any, list[Diagnostic]]:
     """Return the document of a compiled application, or None and the reason."""
+    from streams_orchestration.spl.adl.document import document_of
+    from streams_orchestration.spl.adl.errors import AdlError
+
     try:
         return document_of(file), []
     except AdlError as error:

@@ -13,7 +13,6 @@ from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.programs import LINK_FUNCTIONS
 from streams_orchestration.operators.expressions.spl.text import place_of
-from streams_orchestration.spl.functions.signatures import builtin
 
 _CALL = re.compile(r'"(?:[^"\\]|\\.)*"|((?:[\w.]+::)?\w+) ?\(')
 """Regular expression that finds calls: it matches the name of a called function, perhaps with a namespace.
@@ -147,6 +146,7 @@ def _refused(name: str, *, inside: bool, deploys: bool) -> tuple[str, str]:
 
 def _is_missing(name: str) -> bool:
     """Return True for a built-in function of SPL that has no implementation; False in `spl.eventtime`."""
+    from streams_orchestration.spl.functions.signatures import builtin
     from streams_orchestration.spl.programs.library import names
 
     signatures = () if name in _BY_OPERATORS or name in names() else builtin(name)

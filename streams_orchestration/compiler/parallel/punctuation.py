@@ -9,7 +9,6 @@ from streams_orchestration.compiler.logical_graph import LogicalConnection, Logi
 from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.programs import LOGIC
-from streams_orchestration.spl.programs.markers import ports_with_markers
 
 
 def check_punctuation(graph: LogicalGraph) -> Iterator[Diagnostic]:
@@ -116,6 +115,8 @@ def _submits_none(operator: LogicalOperator, port: int) -> bool:
     logic = operator.parameters.get(LOGIC)
     if not (_is_custom(operator) and is_mapping(logic)):
         return False
+    from streams_orchestration.spl.programs.markers import ports_with_markers
+
     ports = ports_with_markers(logic, len(operator.inputs), len(operator.outputs))
     return ports is not None and port not in ports
 

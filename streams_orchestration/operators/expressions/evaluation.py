@@ -25,7 +25,6 @@ from streams_orchestration.operators.errors.errors import (
 )
 from streams_orchestration.operators.errors.faults import report
 from streams_orchestration.operators.expressions.expression import Expression, in_one_line, note, unknown
-from streams_orchestration.operators.expressions.spl.expressions import read_spl
 from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.tuples.arrow_types import arrow_schema
@@ -61,8 +60,6 @@ def parse_expression(text: str, schema: pa.Schema, parameter: str, zone: dt.tzin
         FaultyExpressionError: the expression is faulty, and errors are not being gathered.
     """
     try:
-        if isinstance(text, SplText):
-            return read_spl(text, schema, parameter, zone)
         return read_expression(text, schema, parameter, zone)
     except FaultyExpressionError as error:
         report(error)
@@ -83,6 +80,10 @@ def read_expression(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinf
         ValueError: a syntax error, an unknown function, incompatible types, an interval as the value, or a value that
             depends on several tuples.
     """
+    if isinstance(text, SplText):
+        from streams_orchestration.operators.expressions.spl.expressions import read_spl
+
+        return read_spl(text, schema, parameter, zone)
     try:
         node = typed(text, _types(schema), zone)
     except UnknownNameError as error:

@@ -20,6 +20,7 @@ from streams_orchestration.operators.errors.errors import FaultyExpressionError
 from streams_orchestration.operators.errors.faults import report
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.spl.types.types import Type as SplType
 
 if TYPE_CHECKING:
     from streams_orchestration.expressions.vectors import VectorFunction
@@ -97,6 +98,11 @@ class Expression:
         """
         if not self.faulty:
             report(self.fault(message))
+
+    @property
+    def spl_type(self) -> SplType | None:
+        """The SPL type of the expression's value; None for an expression in SQL."""
+        return None
 
     def ordered(self) -> Expression:
         """Return the expression with values of an Arrow type that has the order of the expression's type."""

@@ -10,7 +10,6 @@ from streams_orchestration.operators.errors.errors import check_attributes
 from streams_orchestration.operators.formats.spl_bounds import check_bounds
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.tuples.arrow_types import is_text, type_name, whole_range
-from streams_orchestration.spl.language.tokens import string_value
 from streams_orchestration.spl.programs.values import default_of, plain_function, unplain_function
 from streams_orchestration.spl.types.columns import has_text_of_column, type_of_column
 from streams_orchestration.spl.types.text import text_of, value_of
@@ -130,6 +129,7 @@ def reader_of(kind: pa.DataType, own: Type, *, quoted: bool) -> Callable[[str], 
 def _value_reader(kind: pa.DataType, own: Type, *, quoted: bool) -> Callable[[str], Any]:
     required = not isinstance(own, Optional)
     if is_string(own.content if isinstance(own, Optional) else own):
+        from streams_orchestration.spl.language.tokens import string_value
 
         def read_text(text: str) -> Any:
             text = text.lstrip(" \t")  # blanks behind a text without quotes belong to it

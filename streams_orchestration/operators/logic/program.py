@@ -23,14 +23,13 @@ from streams_orchestration.operators.states.dict_state import DictState
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.spl.programs.errors import AbortError, ProgramError, RunError
-from streams_orchestration.spl.programs.logic import LogicTexts, read_logic
-from streams_orchestration.spl.programs.program import Program
-from streams_orchestration.spl.programs.reading import ProgramTextError
 from streams_orchestration.spl.types.types import BOOLEAN
 from streams_orchestration.spl.types.written import WrittenTypeError
 
 if TYPE_CHECKING:
+    from streams_orchestration.spl.programs.logic import LogicTexts
     from streams_orchestration.spl.programs.outcome import PortOutput
+    from streams_orchestration.spl.programs.program import Program
 
 _MARKS = {"WindowMarker": Punctuation.WINDOW, "FinalMarker": Punctuation.FINAL}
 _WORDS = {mark: word for word, mark in _MARKS.items()}
@@ -93,6 +92,8 @@ class SplLogic(BaseModel):
     @property
     def texts(self) -> LogicTexts:
         """The texts of the clauses, each with its file, line and column."""
+        from streams_orchestration.spl.programs.logic import LogicTexts
+
         whole = place_of(self.at)
 
         def placed(body: _Body) -> tuple[str, tuple[str, int, int], tuple[int, ...]]:
@@ -144,6 +145,8 @@ class LogicProgram:
         Raises:
             FaultyExpressionError: the logic has mistakes, or cannot be run here.
         """
+        from streams_orchestration.spl.programs.reading import ProgramTextError
+
         self.context = context
         self.run = run_of(context, logic.constants)
         try:
@@ -167,6 +170,8 @@ class LogicProgram:
         *,
         submits: bool,
     ) -> Program:
+        from streams_orchestration.spl.programs.logic import read_logic
+
         context = self.context
         names = [*logic.inputs, *context.ports[len(logic.inputs) :]]
         names += [f"in{at}" for at in range(len(names), len(context.inputs))]

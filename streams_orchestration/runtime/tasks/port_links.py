@@ -8,12 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from streams_orchestration.compiler.pe_program import LinksAt
+from streams_orchestration.model.programs import DONE, NO_PORT, WRONG
 from streams_orchestration.model.subscription import check_properties, parse_subscription
 from streams_orchestration.operators.expressions.evaluation import condition_of
 from streams_orchestration.runtime.programs.batches import LinkChange
-from streams_orchestration.spl.application.subscriptions import subscription_text
-from streams_orchestration.spl.programs.library.spl_links import DONE, NO_PORT, WRONG
-from streams_orchestration.spl.programs.reading import tree_of
 
 
 class ChangeableLinks:
@@ -111,4 +109,7 @@ class ChangeableLinks:
 
 def _read(text: str, name: str) -> str:
     """Return a subscription or filter of SPL in the form of an Import's parameter."""
+    from streams_orchestration.spl.application.subscriptions import subscription_text
+    from streams_orchestration.spl.programs.reading import tree_of
+
     return subscription_text(tree_of(text), name, lambda _code, _message, _node: None)

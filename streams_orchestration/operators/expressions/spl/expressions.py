@@ -59,6 +59,11 @@ class SplExpression(Expression):
     run: Run | None = None
     form: Callable[[pa.Array, SplType], pa.Array] | None = None
 
+    @property
+    def spl_type(self) -> SplType | None:
+        """The SPL type of the expression's value; None if the expression is faulty."""
+        return None if self.program is None else self.program.type
+
     @functools.cached_property
     def type(self) -> Type:  # type: ignore[override]
         """The type of the expression's value."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from streams_orchestration.operators.loading.import_path import ImplementationError, import_name
-from streams_orchestration.spl.functions.signatures import UnreadableSignatureError, signature_of_text
-from streams_orchestration.spl.programs.natives import NativeFunction
+
+if TYPE_CHECKING:
+    from streams_orchestration.spl.programs.natives import NativeFunction
 
 
 class NativeEntry(BaseModel):
@@ -41,6 +42,9 @@ def native_function(entry: NativeEntry) -> NativeFunction:
         ImplementationError: the signature is missing or faulty, or the Python function is missing, cannot be imported,
             or is not callable.
     """
+    from streams_orchestration.spl.functions.signatures import UnreadableSignatureError, signature_of_text
+    from streams_orchestration.spl.programs.natives import NativeFunction
+
     if not entry.python or not entry.signature:
         what = "signature" if entry.python else "function in Python"
         message = f"{entry.native} is a native function without a {what}; declare one in the companion (SO0711)"

@@ -13,7 +13,6 @@ from typing import Any
 
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.operators.expressions.evaluation import Expression
-from streams_orchestration.operators.expressions.spl.expressions import SplExpression
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.aggregation.list_measures import LIST_FUNCTIONS, by_element
 from streams_orchestration.operators.standard.aggregation.streams_functions import FURTHER_FUNCTIONS, streams_measure
@@ -85,7 +84,7 @@ def _rank(text: str) -> tuple[bool, Decimal]:
 
 def decimal_measure(function: str, expressions: Sequence[Expression]) -> ValueMeasure | None:
     """Return the measure of a function over values with decimals; None for other values and unknown functions."""
-    types = [_type_of(each) for each in expressions]
+    types = [each.spl_type for each in expressions]
     kinds = [each.arrow_type for each in expressions]
     if not any(each is not None and DECIMALS.keys() & set(parts_of_type(each)) for each in types):
         return None
@@ -98,11 +97,6 @@ def decimal_measure(function: str, expressions: Sequence[Expression]) -> ValueMe
         return ValueMeasure(computed(context_of(first)), expressions, kinds)
     known = _known(function, expressions)
     return None if known is None else ValueMeasure(_by_number(known, types), expressions, kinds)
-
-
-def _type_of(expression: Expression) -> Type | None:
-    program = expression.program if isinstance(expression, SplExpression) else None
-    return None if program is None else program.type
 
 
 def _known(function: str, expressions: Sequence[Expression]) -> ValueFunction | None:

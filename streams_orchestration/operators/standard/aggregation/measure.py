@@ -11,8 +11,7 @@ from streams_orchestration.expressions.naming import OuterCall, Part
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.errors.errors import FaultyExpressionError
 from streams_orchestration.operators.expressions.evaluation import Expression, note, read_expression
-from streams_orchestration.operators.expressions.spl.expressions import SplExpression, read_spl
-from streams_orchestration.operators.expressions.spl.text import SplText, call_of
+from streams_orchestration.operators.expressions.spl.text import call_of
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.aggregation.approximate_counts import NAME as APPROXIMATE
 from streams_orchestration.operators.standard.aggregation.approximate_counts import approx_count_distinct
@@ -123,18 +122,9 @@ def _measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo, func
         raise fault(message)
     expressions = [_argument(text, part, schema, parameter, zone) for part in parts]
     measure = _of_values(call, expressions, functions, fault)
-    if function in _OF_NULLS and isinstance(measure, ValueMeasure) and _is_optional(expressions[0]):
+    if function in _OF_NULLS and isinstance(measure, ValueMeasure) and isinstance(expressions[0].spl_type, Optional):
         measure.function = replace(measure.function, takes_null=True)
     return measure
-
-
-def _is_optional(expression: Expression) -> bool:
-    """Return True for an expression of an optional type of SPL, in which null is a value like any other."""
-    return (
-        isinstance(expression, SplExpression)
-        and expression.program is not None
-        and isinstance(expression.program.type, Optional)
-    )
 
 
 def _of_values(
@@ -177,8 +167,6 @@ def _of_values(
 def _argument(whole: str, part: Part, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
     """Parse an argument."""
     try:
-        if isinstance(part.text, SplText):
-            return read_spl(part.text, schema, parameter, zone)
         return read_expression(part.text, schema, parameter, zone)
     except FaultyExpressionError as error:
         offset = part.offset + (error.offset or 0)

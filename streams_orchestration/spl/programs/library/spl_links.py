@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from streams_orchestration.model.programs import DONE, NO_PORT, WRONG
 from streams_orchestration.spl.programs.library.registry import plain, typed
 from streams_orchestration.spl.programs.values import plain_function
 from streams_orchestration.spl.types.text import ValueTextError, text_of, value_of
 from streams_orchestration.spl.types.types import FLOAT64, INT64, RSTRING, Collection, Tuple, Type
 
-DONE, NO_PORT, WRONG = 0, 1, 2
-"""The numbers that the functions return: done, no such Import or Export at the port, and a wrong value."""
 _SCALARS: dict[str, Type] = {"int64": INT64, "float64": FLOAT64, "rstring": RSTRING}
 _LISTS: dict[str, Type] = {f"list<{name}>": Collection("list", (kind,)) for name, kind in _SCALARS.items()}
 _TYPES = _SCALARS | _LISTS
