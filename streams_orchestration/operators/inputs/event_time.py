@@ -94,9 +94,10 @@ class EventTimeInput:
         return times, missing
 
     def judge(self, batch: TupleBatch, moments: Moments) -> tuple[np.ndarray, np.ndarray]:
-        """Return the times of tuples in ticks, and a mask of the tuples that are too late or without a time.
+        """Return the times of tuples in ticks, and a mask of the tuples that the operator drops.
 
-        Late tuples are counted, the too late ones as dropped and the others as taken, and so are tuples without a time.
+        A tuple is late if its time is before the watermark at its arrival. It is dropped if it has no time, or if it is
+        late by more than the discard age. Metrics count tuples without a time, and late tuples that are dropped or not.
 
         Raises:
             DataError: a time is null, and the annotation does not ignore that (EV54).

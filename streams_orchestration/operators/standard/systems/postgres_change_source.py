@@ -93,9 +93,13 @@ class PostgresChangeSource(SourceOperator):
         self._place = ""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit the next changes; none while the database is away, or another session reads the slot.
+        """Submit the next changes, or nothing while the database is away or another session reads the slot.
 
-        The first calls create the slot and read the existing rows. A window marker follows these, and the last change.
+        The first calls create the slot and, unless the source starts at the slot, submit the existing rows. A window
+        marker follows these rows, and another one the last change before the end of a bounded run.
+
+        Raises:
+            DatabaseError: the database refuses a request.
         """
         produced = self._backoff.reached(lambda: self._produce_unless_in_use(offset, limit))
         if produced is None:
