@@ -163,8 +163,8 @@ def test_the_steps_through_the_code_name_functions_of_their_modules():
         assert [name for name in re.findall(r"`(\w+)`", act) if name not in everywhere] == []
 
 
-def test_the_answer_in_the_reference_is_that_of_its_problem(tmp_path: Path):
-    text = (ROOT / "docs" / "reference.md").read_text().partition("\n## Decoupling\n")[2]
+def test_the_answer_on_the_page_is_that_of_its_problem(tmp_path: Path):
+    text = (ROOT / "docs" / "decoupling.md").read_text().partition("\n## Problems\n")[2]
     problem = tmp_path / "problem.yaml"
     problem.write_text(text.partition("```yaml\n")[2].partition("```")[0])
     answer = solve(read_problem(problem)).document()
@@ -173,10 +173,10 @@ def test_the_answer_in_the_reference_is_that_of_its_problem(tmp_path: Path):
         assert f'"{key}": {json.dumps(answer[key])}' in shown
 
 
-def test_the_reference_names_every_command():
-    reference = (ROOT / "docs" / "reference.md").read_text()
+def test_the_page_of_commands_names_every_command():
+    page = (ROOT / "docs" / "commands.md").read_text()
     for command in streams.commands:
-        assert f"streams {command}" in reference or f"`{command}`" in reference, command
+        assert f"streams {command}" in page or f"`{command}`" in page, command
 
 
 def span(first: str, last: str) -> Iterator[str]:

@@ -27,8 +27,8 @@ EXAMPLES = Path("docs/standard-operators.yaml")
 _HEAD = """\
 # Standard operators
 
-Every standard operator that runs, with its ports, parameters and state. [The reference](reference.md) says what they
-have in common: expressions, windows, files, brokers, databases and lakes. [What IBM Streams does
+Every standard operator that runs, with its ports, parameters and state. The [reference](reference.md) says what they
+have in common, and [files and other systems](systems.md) how they read and write. [What IBM Streams does
 otherwise](#differences-from-ibm-streams) is at the end.
 
 This page is written by `make docs` from the models of the operators, and from the examples in
