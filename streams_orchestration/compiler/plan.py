@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterable, Iterator
 
 from streams_orchestration.compiler.compilation import Compilation, Progress
+from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
-from streams_orchestration.compiler.sections import tables
+from streams_orchestration.compiler.sections.tables import text_of
 from streams_orchestration.compiler.sections.terms import Document, Section, Terms
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import STAGES
@@ -21,7 +23,7 @@ _SECTIONS = tuple(sorted(STAGES, key=lambda stage: stage.place))
 
 def plan_document(compilation: Compilation) -> Document:
     """Return the plan as a document; the section of the deployment plan is left out if there is no such plan."""
-    return tables.document_of(_plan(compilation))
+    return json.loads("".join(plan_text(compilation)))
 
 
 def plan_text(compilation: Compilation) -> Iterator[str]:
@@ -29,7 +31,7 @@ def plan_text(compilation: Compilation) -> Iterator[str]:
 
     For a large plan, building one document would take longer than all stages together.
     """
-    yield from tables.text_of(_plan(compilation))
+    yield from text_of(_plan(compilation))
     yield "\n"
 
 
@@ -59,4 +61,5 @@ def compile_error_document(application_name: str, diagnostics: Iterable[Diagnost
 
 def section(stage: Stage, done: Progress) -> Document | None:
     """Return the section of a stage in the plan document; None if it has none. Later stages need not have run."""
-    return tables.document_of(stage.section(done, Terms(done.get(PhysicalGraph))))
+    part = stage.section(done, Terms(done.get(PhysicalGraph) or done[LogicalGraph]))
+    return json.loads("".join(text_of(part)))

@@ -74,24 +74,22 @@ def test_a_plan_has_its_keys_in_order(plan: dict[str, Any]) -> None:
     ]
     assert plan["submission"] == {"period": 3.0, "width": 2}
     assert compile_error_document("x", []).keys() == plan.keys()
-    assert json.loads(json.dumps(plan)) == plan
 
 
 @pytest.mark.parametrize("faithful", [True, False])
 @pytest.mark.parametrize("scheme", ["legacy", "manual", "automatic"])
-def test_the_text_of_a_plan_is_the_json_of_its_document(scheme: Any, faithful: bool) -> None:
-    """Written row by row, the plan is what `json.dumps` makes of the document; with names that need quoting, too."""
+def test_each_row_of_a_plan_is_a_line_as_json_dumps_writes_it(scheme: Any, faithful: bool) -> None:
+    """So plans can be compared by line; with names that need quoting, too."""
+    kind = 'é"%\\'
     text = SPEC.replace("application: plan", "application: plan\ndescription: x").replace(
-        "{kind: y}", "{kind: 'é\"%\\'}"
+        "{kind: y}", f"{{kind: '{kind}'}}"
     )
     compiled = compile_application(read(text), Options(fusion=scheme, pes=3, faithful=faithful))
-    text = "".join(plan_text(compiled))
-    assert json.loads(text) == plan_document(compiled)
-    assert list(json.loads(text)) == list(plan_document(compiled))
-    for row in plan_document(compiled)["physicalGraph"]["connections"]:
-        assert f"\n      {json.dumps(row, ensure_ascii=False)}" in text, (
-            "a row a line, so that plans can be compared by line"
-        )
+    text, plan = "".join(plan_text(compiled)), plan_document(compiled)
+    assert plan["physicalGraph"]["exports"][0]["parameters"] == {"properties": {"kind": kind}}
+    for key in ("logicalGraph", "physicalGraph", "fusionPlan", "threadPlan", "copyPlan"):
+        for row in (row for rows in plan[key].values() if isinstance(rows, list) for row in rows):
+            assert f"\n      {json.dumps(row, ensure_ascii=False)}" in text
 
 
 @pytest.mark.parametrize(("zone", "key"), [("", None), ("UTC", None), ("Europe/Berlin", "Europe/Berlin")])

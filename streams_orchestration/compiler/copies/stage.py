@@ -30,7 +30,7 @@ from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.copies.copies import plan_copies
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph
-from streams_orchestration.compiler.sections.tables import Fields, PlanColumn, Table
+from streams_orchestration.compiler.sections.tables import FIELDS, Table, fields
 from streams_orchestration.compiler.sections.terms import Document, Section, Terms
 from streams_orchestration.compiler.stage import COPIES, FUSION, LOGICAL, PARALLEL, THREADS, Stage, Summary, SummaryRows
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, Passing, ThreadPlan
@@ -102,9 +102,9 @@ def _copy_plan(done: Progress, terms: Terms) -> Section:
     return {
         "connections": Table(
             {
-                "from": PlanColumn(terms.source, plan.order),
-                "to": PlanColumn(terms.target, plan.order),
-                "passing": PlanColumn(Fields(_passing), map(plan.connections.__getitem__, plan.order)),
+                "from": (terms.source, plan.order),
+                "to": (terms.target, plan.order),
+                FIELDS: (fields(_passing), map(plan.connections.__getitem__, plan.order)),
             }
         ),
         "senderCopies": plan.sender_copies,

@@ -29,14 +29,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from operator import itemgetter
 
 from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.fusion.fusion import fuse
 from streams_orchestration.compiler.fusion.rewriting import decouple
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
-from streams_orchestration.compiler.sections.tables import BOOLEAN, INTEGER, VALUE, Extended, Listed, PlanColumn, Table
+from streams_orchestration.compiler.sections.tables import BOOLEAN, INTEGER, Table, columns_of, extended, listed
 from streams_orchestration.compiler.sections.terms import Section, Terms
 from streams_orchestration.compiler.stage import FUSION, LOGICAL, PARALLEL, REGIONS, Stage, Summary, SummaryRows
 from streams_orchestration.compiler.stage_results import FusionPlan, RegionMap
@@ -83,28 +82,26 @@ def _fusion_plan(done: Progress, terms: Terms) -> Section:
     parted = any(pe.origin >= 0 for pe in plan.pes)
     return {
         "scheme": plan.scheme,
-        "pes": Table(
+        "pes": columns_of(
+            plan.pes,
             {
-                "id": PlanColumn(INTEGER, (pe.id for pe in plan.pes)),
-                "operators": PlanColumn(Listed(terms.name), (pe.operators for pe in plan.pes)),
-                "host": PlanColumn(INTEGER, (pe.host for pe in plan.pes)),
-                "restartable": PlanColumn(BOOLEAN, (pe.restartable for pe in plan.pes)),
-                "relocatable": PlanColumn(BOOLEAN, (pe.relocatable for pe in plan.pes)),
-                "inputPorts": PlanColumn(Listed(terms.end), (pe.inputs for pe in plan.pes)),
-                "outputPorts": PlanColumn(
-                    Listed(Extended(terms.end, "splitter", terms.channel)), (pe.outputs for pe in plan.pes)
-                ),
-                **(_parts(plan) if parted else {}),
-            }
+                "id": (INTEGER, "id"),
+                "operators": (listed(terms.name), "operators"),
+                "host": (INTEGER, "host"),
+                "restartable": (BOOLEAN, "restartable"),
+                "relocatable": (BOOLEAN, "relocatable"),
+                "inputPorts": (listed(terms.end), "inputs"),
+                "outputPorts": (listed(extended(terms.end, "splitter", terms.channel)), "outputs"),
+                **({"origin": (_part, "origin"), "machine": (_part, "machine")} if parted else {}),
+            },
         ),
         **({"networks": _networks(plan, terms)} if parted else {}),
     }
 
 
-def _parts(plan: FusionPlan) -> dict[str, PlanColumn]:
-    """Return the table columns for PEs that decoupling made: the PE that was divided, and the machine of the part."""
-    parts = [(pe.origin, pe.machine) if pe.origin >= 0 else (None, None) for pe in plan.pes]
-    return {name: PlanColumn(VALUE, map(itemgetter(place), parts)) for place, name in enumerate(("origin", "machine"))}
+def _part(number: int) -> str:
+    """Return the number of a divided PE or of a machine as JSON; null for a PE that decoupling did not make."""
+    return "null" if number < 0 else str(number)
 
 
 def _networks(plan: FusionPlan, terms: Terms) -> Table:
@@ -112,12 +109,12 @@ def _networks(plan: FusionPlan, terms: Terms) -> Table:
     channels = [[each[2:] for each in row.outputs if each.splitter >= 0] for row in rows]
     return Table(
         {
-            "id": PlanColumn(INTEGER, range(len(rows))),
-            "from": PlanColumn(terms.end, (row.outputs[0][:2] for row in rows)),
-            "channels": PlanColumn(Listed(terms.channel), channels),
-            "sendPe": PlanColumn(INTEGER, (row.sender for row in rows)),
-            "receivePe": PlanColumn(INTEGER, (row.receiver for row in rows)),
-            "to": PlanColumn(Listed(terms.end), (row.inputs for row in rows)),
+            "id": (INTEGER, range(len(rows))),
+            "from": (terms.end, (row.outputs[0][:2] for row in rows)),
+            "channels": (listed(terms.channel), channels),
+            "sendPe": (INTEGER, (row.sender for row in rows)),
+            "receivePe": (INTEGER, (row.receiver for row in rows)),
+            "to": (listed(terms.end), (row.inputs for row in rows)),
         }
     )
 

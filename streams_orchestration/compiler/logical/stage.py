@@ -33,7 +33,7 @@ from operator import attrgetter
 from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.logical.logical import build_logical_graph
 from streams_orchestration.compiler.logical_graph import LogicalGraph
-from streams_orchestration.compiler.sections.tables import INTEGER, TEXT, Listed, PlanColumn, Table
+from streams_orchestration.compiler.sections.tables import INTEGER, TEXT, Table, listed
 from streams_orchestration.compiler.sections.terms import Section, Terms
 from streams_orchestration.compiler.stage import LOGICAL, Stage, Summary
 from streams_orchestration.model.application import Application
@@ -70,17 +70,17 @@ def _logical_graph(done: Progress, terms: Terms) -> Section:
     return {
         "operators": Table(
             {
-                "name": PlanColumn(TEXT, (each.name for each in operators)),
-                "kind": PlanColumn(TEXT, (each.kind for each in operators)),
-                "inputs": PlanColumn(INTEGER, (len(each.inputs) for each in operators)),
-                "outputs": PlanColumn(INTEGER, (len(each.outputs) for each in operators)),
+                "name": (TEXT, (each.name for each in operators)),
+                "kind": (TEXT, (each.kind for each in operators)),
+                "inputs": (INTEGER, (len(each.inputs) for each in operators)),
+                "outputs": (INTEGER, (len(each.outputs) for each in operators)),
             }
         ),
         "streams": Table(
             {
-                "name": PlanColumn(TEXT, (stream for stream, *_ in streams)),
-                "from": PlanColumn(own.port, ports),
-                "to": PlanColumn(Listed(own.end), (targets.get(port, ()) for port in ports)),
+                "name": (TEXT, (stream for stream, *_ in streams)),
+                "from": (own.port, ports),
+                "to": (listed(own.end), (targets.get(port, ()) for port in ports)),
             }
         ),
     }

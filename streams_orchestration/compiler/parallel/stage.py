@@ -39,11 +39,10 @@ from streams_orchestration.compiler.sections.tables import (
     INTEGER,
     TEXT,
     VALUE,
-    Listed,
-    Numbered,
-    PlanColumn,
     Table,
     columns_of,
+    listed,
+    numbered,
 )
 from streams_orchestration.compiler.sections.terms import Section, Terms
 from streams_orchestration.compiler.stage import LOGICAL, PARALLEL, Stage, Summary, SummaryRows
@@ -97,7 +96,7 @@ def _leaves(connection: LogicalConnection, region: str, source: str) -> bool:
 
 def _physical_graph(done: Progress, terms: Terms) -> Section:
     graph = done[PhysicalGraph]
-    logical = Numbered(TEXT, [operator.name for operator in done[LogicalGraph].operators])
+    logical = numbered(TEXT, (operator.name for operator in done[LogicalGraph].operators))
     return {
         "operators": columns_of(
             graph.operators,
@@ -113,24 +112,22 @@ def _physical_graph(done: Progress, terms: Terms) -> Section:
         ),
         "connections": Table(
             {
-                "from": PlanColumn(terms.source, range(len(graph.connections))),
-                "to": PlanColumn(terms.target, range(len(graph.connections))),
-                "splitter": PlanColumn(terms.channel, map(itemgetter(4, 5), graph.connections)),
+                "from": (terms.source, range(len(graph.connections))),
+                "to": (terms.target, range(len(graph.connections))),
+                "splitter": (terms.channel, map(itemgetter(4, 5), graph.connections)),
             }
         ),
         "splitters": Table(
             {
-                "id": PlanColumn(TEXT, (each.id for each in graph.splitters)),
-                "operator": PlanColumn(terms.name, (each.operator for each in graph.splitters)),
-                "port": PlanColumn(INTEGER, (each.port for each in graph.splitters)),
-                "regionPort": PlanColumn(TEXT, (each.region_port for each in graph.splitters)),
-                "policy": PlanColumn(TEXT, (each.policy for each in graph.splitters)),
-                "attributes": PlanColumn(Listed(TEXT), (each.attributes for each in graph.splitters)),
-                "width": PlanColumn(INTEGER, (each.width for each in graph.splitters)),
-                "parent": PlanColumn(terms.channel, ((each.parent, each.parent_channel) for each in graph.splitters)),
-                "dropsWindowPunctuation": PlanColumn(
-                    BOOLEAN, (each.drops_window_punctuation for each in graph.splitters)
-                ),
+                "id": (TEXT, (each.id for each in graph.splitters)),
+                "operator": (terms.name, (each.operator for each in graph.splitters)),
+                "port": (INTEGER, (each.port for each in graph.splitters)),
+                "regionPort": (TEXT, (each.region_port for each in graph.splitters)),
+                "policy": (TEXT, (each.policy for each in graph.splitters)),
+                "attributes": (listed(TEXT), (each.attributes for each in graph.splitters)),
+                "width": (INTEGER, (each.width for each in graph.splitters)),
+                "parent": (terms.channel, ((each.parent, each.parent_channel) for each in graph.splitters)),
+                "dropsWindowPunctuation": (BOOLEAN, (each.drops_window_punctuation for each in graph.splitters)),
             }
         ),
         "imports": _links(graph, terms, graph.imports),

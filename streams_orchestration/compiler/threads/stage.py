@@ -32,7 +32,7 @@ from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
-from streams_orchestration.compiler.sections.tables import BOOLEAN, INTEGER, TEXT, PlanColumn, Table, columns_of
+from streams_orchestration.compiler.sections.tables import BOOLEAN, INTEGER, TEXT, Table, columns_of
 from streams_orchestration.compiler.sections.terms import Section, Terms
 from streams_orchestration.compiler.stage import FUSION, LOGICAL, PARALLEL, THREADS, Stage, Summary, SummaryRows
 from streams_orchestration.compiler.stage_results import FusionPlan, OperatorThreads, ThreadPlan
@@ -122,15 +122,11 @@ def _thread_plan(done: Progress, terms: Terms) -> Section:
         ),
         "operators": Table(
             {
-                "operator": PlanColumn(terms.name, range(len(plan.operators))),
-                "threads": PlanColumn(INTEGER, map(attrgetter("threads"), plan.operators)),
-                "singleThreadedOnInputs": PlanColumn(
-                    BOOLEAN, map(attrgetter("single_threaded_on_inputs"), plan.operators)
-                ),
-                "singleThreadedOnOutputs": PlanColumn(
-                    BOOLEAN, map(attrgetter("single_threaded_on_outputs"), plan.operators)
-                ),
-                "locked": PlanColumn(BOOLEAN, map(attrgetter("locked"), plan.operators)),
+                "operator": (terms.name, range(len(plan.operators))),
+                "threads": (INTEGER, map(attrgetter("threads"), plan.operators)),
+                "singleThreadedOnInputs": (BOOLEAN, map(attrgetter("single_threaded_on_inputs"), plan.operators)),
+                "singleThreadedOnOutputs": (BOOLEAN, map(attrgetter("single_threaded_on_outputs"), plan.operators)),
+                "locked": (BOOLEAN, map(attrgetter("locked"), plan.operators)),
             }
         ),
     }

@@ -14,7 +14,7 @@ from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan, Sink
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.plan import compile_error_document, plan_document, plan_text
+from streams_orchestration.compiler.plan import compile_error_document, plan_document
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration_tests.examples import examples
 
@@ -48,7 +48,6 @@ def test_the_section_of_what_can_run() -> None:
     }
     document = plan_document(compilation)
     assert document["deploymentPlan"] == section
-    assert json.loads("".join(plan_text(compilation))) == document
     assert list(document)[-2:] == ["deploymentPlan", "diagnostics"]
 
 
@@ -164,7 +163,6 @@ def test_a_refused_deployment_has_a_reason_and_no_section_of_the_plan(case: str)
     assert reason in compilation.deployment.refusal
     assert compilation.deployment == DeploymentPlan(refusal=compilation.deployment.refusal)
     assert "deploymentPlan" not in plan_document(compilation)
-    assert "deploymentPlan" not in json.loads("".join(plan_text(compilation)))
 
 
 def test_an_application_with_errors_has_no_section() -> None:
