@@ -189,6 +189,16 @@ def test_a_solver_that_does_not_stop_is_ended(operators: int, monkeypatch: pytes
 
 
 @pytest.mark.slow
+def test_the_progress_of_a_solver_that_is_ended_counts(monkeypatch: pytest.MonkeyPatch):
+    lines = "[[1, 0], 2.5, false]\\n[[0, 0], 3"  # the last line is not complete
+    script = f"import time; print('{lines}', end='', flush=True); time.sleep(600)"
+    monkeypatch.setattr(solver_process, "COMMAND", [sys.executable, "-c", script])
+    heard: list[SolverProgress] = []
+    solver_process.solve_apart(task(0.0), 5.0, heard.append)
+    assert heard == [SolverProgress((1, 0), 2.5)]
+
+
+@pytest.mark.slow
 def test_a_solver_that_dies_leaves_the_search(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(solver_process, "COMMAND", [sys.executable, "-c", "raise SystemExit('out of memory')"])
     with pytest.raises(solver_process.SolverFailedError, match="out of memory"):
