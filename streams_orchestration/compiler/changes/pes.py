@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from streams_orchestration.compiler.changes.matching import best_matches
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.model.brief import plural
 
@@ -20,35 +20,18 @@ class PeRestart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PeChange:
-    """The PEs that a new plan leaves running, restarts, starts and stops, by their run-time numbers."""
+    """The PEs that a new plan leaves running, restarts, starts and stops, by their numbers."""
 
-    ids: tuple[int, ...]
-    """PE of the new plan -> its run-time number: the number of the old PE that it continues, or a fresh one."""
-    next: int
-    """The smallest number that no PE ever had."""
     kept: tuple[int, ...]
     restart: tuple[PeRestart, ...]
     start: tuple[int, ...]
     stop: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PeNumbers:
-    """The run-time numbers of the PEs of a plan."""
-
-    ids: tuple[int, ...]
-    next: int
-
-
-def match_pes(
-    old: Compilation,
-    new: Compilation,
-    before: Sequence[Hashable],
-    after: Sequence[Hashable],
-    changed: Set[Hashable],
-    numbers: PeNumbers,
+def compare_pes(
+    old: Compilation, new: Compilation, before: Sequence[Hashable], after: Sequence[Hashable], changed: Set[Hashable]
 ) -> PeChange:
-    """Match every new PE with the old PE that has the most operators in common, and return the change of each PE.
+    """Return the change of each PE between two plans, in which a PE that continues has the same number.
 
     A PE is unchanged only if it has the same operators on the same host, none of them changed, and exchanges tuples
     with the same operators in the same PEs as before.
@@ -59,45 +42,28 @@ def match_pes(
         before: identities of the old physical operators, which do not depend on widths.
         after: identities of the new ones.
         changed: operators of both plans that differ.
-        numbers: run-time numbers of the old PEs.
     """
-    goes_on = best_matches(
-        {pe.id: [before[operator] for operator in pe.operators] for pe in old.fusion.pes},
-        {pe.id: [after[operator] for operator in pe.operators] for pe in new.fusion.pes},
-    )
-    ids: list[int] = []
-    next_id = numbers.next
-    for pe in new.fusion.pes:
-        if pe.id in goes_on:
-            ids.append(numbers.ids[goes_on[pe.id]])
-        else:
-            ids.append(next_id)
-            next_id += 1
-    peers_before = _peers(old, before, numbers.ids)
-    peers_after = _peers(new, after, ids)
+    former = {pe.id: pe for pe in old.fusion.pes}
+    peers_before, peers_after = _peers(old, before), _peers(new, after)
     kept: list[int] = []
     restart: list[PeRestart] = []
-    for number, former in sorted(goes_on.items()):
-        pe, previous = new.fusion.pes[number], old.fusion.pes[former]
+    start: list[int] = []
+    for pe in new.fusion.pes:
+        previous = former.pop(pe.id, None)
+        if previous is None:
+            start.append(pe.id)
+            continue
         members, was = {after[each] for each in pe.operators}, {before[each] for each in previous.operators}
         why = tuple(_reasons(members, was, changed))
         if pe.host != previous.host:
             why += (f"it moves from host {previous.host} to host {pe.host}",)
-        if not why and peers_before[former] != peers_after[number]:
+        if not why and peers_before[pe.id] != peers_after[pe.id]:
             why = ("operators that it exchanges tuples with are in another PE",)
         if why:
-            restart.append(PeRestart(ids[number], why))
+            restart.append(PeRestart(pe.id, why))
         else:
-            kept.append(ids[number])
-    stopped = set(range(len(old.fusion.pes))) - set(goes_on.values())
-    return PeChange(
-        ids=tuple(ids),
-        next=next_id,
-        kept=tuple(sorted(kept)),
-        restart=tuple(sorted(restart)),
-        start=tuple(id_ for pe, id_ in enumerate(ids) if pe not in goes_on),
-        stop=tuple(sorted(numbers.ids[pe] for pe in stopped)),
-    )
+            kept.append(pe.id)
+    return PeChange(tuple(kept), tuple(restart), tuple(start), tuple(former))
 
 
 def _reasons(members: Set[Hashable], was: Set[Hashable], changed: Set[Hashable]) -> Iterator[str]:
@@ -110,13 +76,13 @@ def _reasons(members: Set[Hashable], was: Set[Hashable], changed: Set[Hashable])
         yield f"{plural(removed, 'operator')} removed from it"
 
 
-def _peers(compilation: Compilation, operators: Sequence[Hashable], ids: Sequence[int]) -> list[set[Hashable]]:
-    """Return the ends of every PE's streams in other PEs: (operator's identity, port, run-time number of its PE)."""
+def _peers(compilation: Compilation, operators: Sequence[Hashable]) -> dict[int, set[Hashable]]:
+    """Return the ends of every PE's streams in other PEs: (operator's identity, port, number of its PE)."""
     pe_of = compilation.fusion.pe_of
-    peers: list[set[Hashable]] = [set() for _ in compilation.fusion.pes]
+    peers: dict[int, set[Hashable]] = defaultdict(set)
     for each in compilation.physical.connections:
         source, target = pe_of[each.source], pe_of[each.target]
         if source != target:
-            peers[source].add((operators[each.target], each.target_port, ids[target]))
-            peers[target].add((operators[each.source], each.source_port, ids[source]))
+            peers[source].add((operators[each.target], each.target_port, target))
+            peers[target].add((operators[each.source], each.source_port, source))
     return peers

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from streams_orchestration.compiler.changes.pes import PeChange, PeNumbers, match_pes
+from streams_orchestration.compiler.changes.pes import PeChange, compare_pes
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.parallel.channels import local_channels
@@ -74,14 +74,11 @@ class ChangedWidth(NamedTuple):
     new: int
 
 
-@dataclass(frozen=True, slots=True)
-class Numbering:
-    """The run-time numbers of the operators and PEs of an application; a width change keeps them."""
+class AddedOperator(NamedTuple):
+    """A physical operator that only the new plan has, with its run-time number."""
 
-    indexes: Mapping[Replica, int]
-    next: int
-    """The smallest number that no operator ever had."""
-    pes: PeNumbers
+    name: str
+    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,31 +90,12 @@ class WidthChange:
     """Operators of both plans that differ, by their new names."""
     renamed: tuple[tuple[str, str], ...]
     """Old and new names of the operators whose global channel shifts; all of them are in `changed`."""
-    added: tuple[str, ...]
+    added: tuple[AddedOperator, ...]
     removed: tuple[str, ...]
     """Operators that the new plan lacks, by their old names."""
-    indexes: tuple[int, ...]
-    """For each operator of the new physical graph, its run-time number."""
-    numbering: Numbering
-    """The numbers after the change, from which the next change continues."""
     pes: PeChange
-    refused: bool
-    """True if IBM Streams refuses the change while the application runs (A43)."""
     reason: str
-    """The reason of the refusal, empty if there is none."""
-
-    @property
-    def added_indexes(self) -> tuple[tuple[str, int], ...]:
-        """New operators with their run-time numbers, which are the highest ones."""
-        first = self.numbering.next - len(self.added)
-        return tuple((name, first + position) for position, name in enumerate(self.added))
-
-
-def first_numbering(compilation: Compilation) -> Numbering:
-    """Return the numbers of an application that is submitted for the first time (rule 5)."""
-    indexes = {replica: index for index, replica in enumerate(replicas(compilation.logical, compilation.physical))}
-    pes = tuple(pe.id for pe in compilation.fusion.pes)
-    return Numbering(indexes, len(indexes), PeNumbers(pes, len(pes)))
+    """The reason why IBM Streams refuses the change while the application runs (A43); empty if it does not."""
 
 
 def replicas(logical: LogicalGraph, physical: PhysicalGraph) -> list[Replica]:
@@ -128,49 +106,38 @@ def replicas(logical: LogicalGraph, physical: PhysicalGraph) -> list[Replica]:
     ]
 
 
-def width_change(old: Compilation, new: Compilation, numbering: Numbering | None = None) -> WidthChange:
+def width_change(old: Compilation, new: Compilation) -> WidthChange:
     """Return what changes when the running plan `old` becomes the plan `new` of the same application.
 
     An operator of both plans is changed if its own facts differ (name, channels, widths, values in the spec) or the
     splitters and producers at its ports do. This is rule 41 for any number of regions at once. Operators of both plans
-    keep their numbers, new ones get fresh numbers.
+    keep their numbers, and new ones get the numbers after them.
 
     Args:
         old: the plan that runs.
-        new: the plan that is to run.
-        numbering: run-time numbers of the old operators after the last width change; None for the numbers of rule 5.
+        new: the plan that is to run; its PEs that continue have the numbers that they have in `old`.
     """
-    numbering = numbering or first_numbering(old)
     before, after = (replicas(each.logical, each.physical) for each in (old, new))
     old_of, new_of = _positions(before), _positions(after)
     facts_before, facts_after = _facts(old, before), _facts(new, after)
-    changed = {
+    changed = [
         replica
-        for replica in after
-        if replica in old_of and facts_before[old_of[replica]] != facts_after[new_of[replica]]
-    }
-    added = [replica for replica in after if replica not in old_of]
-    indexes = {replica: numbering.indexes[replica] for replica in after if replica in old_of}
-    indexes.update({replica: number for number, replica in enumerate(added, numbering.next)})
+        for replica in before
+        if replica in new_of and facts_before[old_of[replica]] != facts_after[new_of[replica]]
+    ]
+    added = [each.name for each, replica in zip(new.physical.operators, after, strict=True) if replica not in old_of]
     old_names = [each.name for each in old.physical.operators]
     new_names = [each.name for each in new.physical.operators]
-    ordered = sorted(changed, key=indexes.__getitem__)
-    pairs = [(old_names[old_of[replica]], new_names[new_of[replica]]) for replica in ordered]
+    pairs = [(old_names[old_of[replica]], new_names[new_of[replica]]) for replica in changed]
     widths = _widths(old, new)
-    reason = refusal(old, new, frozenset(each.region for each in widths))
-    pes = match_pes(old, new, before, after, changed, numbering.pes)
-    gone = sorted((each for each in before if each not in new_of), key=numbering.indexes.__getitem__)
     return WidthChange(
         widths=widths,
         changed=tuple(name for _, name in pairs),
         renamed=tuple(pair for pair in pairs if pair[0] != pair[1]),
-        added=tuple(new_names[new_of[replica]] for replica in added),
-        removed=tuple(old_names[old_of[replica]] for replica in gone),
-        indexes=tuple(indexes[replica] for replica in after),
-        numbering=Numbering(indexes, numbering.next + len(added), PeNumbers(pes.ids, pes.next)),
-        pes=pes,
-        refused=bool(reason),
-        reason=reason,
+        added=tuple(AddedOperator(name, number) for number, name in enumerate(added, len(before))),
+        removed=tuple(name for name, replica in zip(old_names, before, strict=True) if replica not in new_of),
+        pes=compare_pes(old, new, before, after, frozenset(changed)),
+        reason=refusal(old, new, frozenset(each.region for each in widths)),
     )
 
 

@@ -2,9 +2,9 @@
 
 `preview.py` is a pure function of two compilations with their deployment plans and, if known, the stored states.
 `plans.py` matches the parts of both plans: operators by identity and channels (`Replica(identity, local channels)`),
-and PEs, hosts and units by the operators that they share. A part that stays keeps its run-time number (`Numbering`), so
-a unit may run on untouched while the plan around it changes. `numbered.py` gives a plan these numbers. `units.py`
-compares the programs of a unit with names in place of numbers.
+and PEs, hosts and units by the operators that they share. A part that stays keeps its run-time number, so a unit may
+run on untouched while the plan around it changes. `numbered.py` gives a plan these numbers. `units.py` compares the
+programs of a unit with names in place of numbers.
 
 `status` shows run-time numbers, and so do `explain`, `graph`, `lineage` and `diff` of a deployed application and
 Dagster's assets and pages; `compile` shows the numbers of the compiler.

@@ -8,10 +8,10 @@ from itertools import groupby
 from typing import Any
 
 from streams_orchestration.compiler.changes.event_time import EventTimeChange, event_time_changes
-from streams_orchestration.compiler.changes.pes import PeNumbers
-from streams_orchestration.compiler.changes.widths import Numbering, WidthChange, first_numbering, width_change
-from streams_orchestration.compiler.compilation import Compilation, PlannedCompilation
+from streams_orchestration.compiler.changes.widths import WidthChange, width_change
+from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.fingerprint import fingerprint
+from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 from streams_orchestration.compiler.redeployment.preview import preview
 from streams_orchestration.model.brief import plural, short_list
@@ -42,7 +42,7 @@ class Comparison:
             "operators": {
                 "changed": list(change.changed),
                 "renamed": [{"old": old, "new": new} for old, new in change.renamed],
-                "added": [{"name": name, "index": index} for name, index in change.added_indexes],
+                "added": [each._asdict() for each in change.added],
                 "removed": list(change.removed),
             },
             "pes": {
@@ -52,7 +52,7 @@ class Comparison:
                 "stop": list(change.pes.stop),
             },
             **({"eventTime": [each.document() for each in self.event_time]} if self.event_time else {}),
-            "refused": change.refused,
+            "refused": bool(change.reason),
             "reason": change.reason,
             "redeploy": self.outcome and self.outcome.document(),
         }
@@ -60,7 +60,7 @@ class Comparison:
     @property
     def refusal(self) -> str:
         """A sentence with the width changes that Streams would refuse; empty if there are none."""
-        if not self.change.refused:
+        if not self.change.reason:
             return ""
         return f"IBM Streams refuses this while the application runs (A43): {self.change.reason}."
 
@@ -82,16 +82,9 @@ def compare(old: PlannedCompilation, new: PlannedCompilation, running: PlannedCo
         ImplementationError: a class of an operator cannot be imported.
         ValueError: the time zone changes and the filter of an Import is wrong.
     """
-    change = width_change(old, new, _numbering(old, running))
+    change = width_change(running, as_deployed(new, running))
     outcome = _redeployed(old, running, new)
     return Comparison(change, outcome, event_time_changes(old, new))
-
-
-def _numbering(old: Compilation, running: Compilation) -> Numbering:
-    """Return the numbering of a plan as compiled, with run-time numbers of PEs if it is deployed."""
-    numbers = {pe.compiled: pe.id for pe in running.fusion.pes}
-    ids = tuple(numbers.get(pe.id, pe.id) for pe in old.fusion.pes)
-    return replace(first_numbering(old), pes=PeNumbers(ids, max(ids, default=-1) + 1))
 
 
 def _redeployed(old: PlannedCompilation, running: PlannedCompilation, new: PlannedCompilation) -> Redeployment | None:
@@ -111,9 +104,10 @@ def plain_rows(comparison: Comparison) -> list[tuple[str, str, str]]:
     Of operators and of renamings, only some are named.
     """
     change = comparison.change
+    added = [each.name for each in change.added]
     rows = [
         ("operators", what, f"{len(names)}" + (f"  {short_list(names, _MANY_NAMES_WIDTH)}" if names else ""))
-        for what, names in (("changed", change.changed), ("added", change.added), ("removed", change.removed))
+        for what, names in (("changed", change.changed), ("added", added), ("removed", change.removed))
     ]
     if change.renamed:
         old, new = change.renamed[0]

@@ -79,7 +79,7 @@ def comparison_document(comparison: Comparison, before: Options, now: Options) -
         }
     document |= redeploy_document(outcome)
     return document | {
-        "sentences": [*document["sentences"], comparison.refusal] if change.refused else document["sentences"]
+        "sentences": [*document["sentences"], comparison.refusal] if change.reason else document["sentences"]
     }
 
 
