@@ -33,7 +33,7 @@ COMPILER_LAYERS = (
         "copies",
     ),
     *("deployment", "stages", "compiling", "tour"),
-    *("plan", "fingerprint", "checking", "drawing", "column_lineage", "changes", "redeployment", "explain"),
+    *("plan", "fingerprint", "checking", "drawing", "column_lineage", "redeployment", "explain"),
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 RUNTIME_LAYERS = (

@@ -14,4 +14,7 @@ operator's class, parameters and input types. `feeds.py` says which splitters ro
 says if the keys of the state contain the attributes by which these splitters route. The result is a `StateMove` for
 every state that moves: its former and new PEs and operators, and the splitters before and after.
 `runtime/redeployment/` carries the moves out.
+
+`widths.py` and `pes.py` say which operators and PEs IBM Streams would change or restart (rule 41). `comparison.py`
+shows both answers, for `streams diff` and the console.
 """

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from streams_orchestration.compiler.changes.event_time import EventTimeChange, event_time_changes
-from streams_orchestration.compiler.changes.widths import WidthChange, width_change
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.fingerprint import fingerprint
+from streams_orchestration.compiler.redeployment.event_time import EventTimeChange, event_time_changes
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 from streams_orchestration.compiler.redeployment.preview import preview
+from streams_orchestration.compiler.redeployment.widths import WidthChange, width_change
 from streams_orchestration.model.brief import plural, short_list
 
 _NAMES_WIDTH = 40

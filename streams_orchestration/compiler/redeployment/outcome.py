@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from streams_orchestration.compiler.changes.event_time import EventTimeChange, event_time_sentence
+from streams_orchestration.compiler.redeployment.event_time import EventTimeChange, event_time_sentence
 from streams_orchestration.compiler.redeployment.feeds import Feed
 from streams_orchestration.model.brief import plural, short_list
 

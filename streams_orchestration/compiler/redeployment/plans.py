@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 
-from streams_orchestration.compiler.changes.matching import best_matches
-from streams_orchestration.compiler.changes.widths import Replica, replicas
 from streams_orchestration.compiler.compilation import PlannedCompilation, Progress
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
@@ -15,6 +13,7 @@ from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.redeployment.feeds import Feeds, Level
 from streams_orchestration.compiler.redeployment.outcome import RunTimeNumbers, StatePlace
+from streams_orchestration.compiler.redeployment.widths import Replica, replicas
 from streams_orchestration.compiler.stage_results import FusionPlan
 
 
@@ -152,6 +151,29 @@ class _Members:
         for pe in done[FusionPlan].pes:
             self.pes[pe.id] = [known[operator] for operator in pe.operators]
             self.hosts[pe.host] += self.pes[pe.id]
+
+
+def best_matches(before: Mapping[int, Iterable[Hashable]], after: Mapping[int, Iterable[Hashable]]) -> dict[int, int]:
+    """Match new groups with the old groups that they share the most members with.
+
+    No group is matched twice. The largest overlaps are matched first, then the smallest numbers.
+
+    Args:
+        before: number of an old group -> its members.
+        after: number of a new group -> its members.
+
+    Returns:
+        New group -> old group, for the matched groups.
+    """
+    home = {member: group for group, members in before.items() for member in members}
+    common = Counter((home[member], group) for group, members in after.items() for member in members if member in home)
+    matches: dict[int, int] = {}
+    taken: set[int] = set()
+    for (previous, group), _ in sorted(common.items(), key=lambda item: (-item[1], item[0])):
+        if previous not in taken and group not in matches:
+            matches[group] = previous
+            taken.add(previous)
+    return matches
 
 
 def _numbers(before: Mapping[int, list[Replica]], after: Mapping[int, list[Replica]]) -> dict[int, int]:

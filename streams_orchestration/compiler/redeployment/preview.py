@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from streams_orchestration.compiler.changes.event_time import event_time_changes
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.implementations import load_operator
+from streams_orchestration.compiler.redeployment.event_time import event_time_changes
 from streams_orchestration.compiler.redeployment.meaning import expressions_of
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment, ZoneChange
 from streams_orchestration.compiler.redeployment.plans import Operators, numbering, paired

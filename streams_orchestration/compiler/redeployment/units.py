@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from streams_orchestration.compiler.changes.widths import Replica
 from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.deployment_plan import DeployedPe, Unit
 from streams_orchestration.compiler.pe_program import (
@@ -21,6 +20,7 @@ from streams_orchestration.compiler.pe_program import (
 )
 from streams_orchestration.compiler.redeployment.outcome import RunTimeNumbers, UnitAction
 from streams_orchestration.compiler.redeployment.plans import Operators
+from streams_orchestration.compiler.redeployment.widths import Replica
 from streams_orchestration.model.programs import without_places
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams_orchestration.compiler.changes.event_time import EventTimeChange, event_time_changes
 from streams_orchestration.compiler.fingerprint import difference, fingerprint
 from streams_orchestration.compiler.redeployment.comparison import compare, plain_rows
+from streams_orchestration.compiler.redeployment.event_time import EventTimeChange, event_time_changes
 from streams_orchestration.compiler.redeployment.preview import preview
 from streams_orchestration_tests.compiler.event_time.annotated import TYPE, compiled, source
 

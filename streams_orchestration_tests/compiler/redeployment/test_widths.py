@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.changes.widths import WidthChange, replicas, width_change
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
+from streams_orchestration.compiler.redeployment.widths import WidthChange, replicas, width_change
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.specs import PLAIN, cases, read
 

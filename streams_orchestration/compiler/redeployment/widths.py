@@ -6,11 +6,11 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from streams_orchestration.compiler.changes.pes import PeChange, compare_pes
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.parallel.channels import local_channels
 from streams_orchestration.compiler.physical_graph import PhysicalGraph, PhysicalOperator
+from streams_orchestration.compiler.redeployment.pes import PeChange, compare_pes
 from streams_orchestration.model.short_texts import first_names
 
 _SHOWN = 4
