@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from operator import attrgetter, le
 from typing import Any, NamedTuple
 
@@ -75,13 +76,13 @@ def plan_copies(
     change the tuple, the most expensive copy last. An input port that names the attributes it changes gets a copy of
     these only.
     """
-    decisions = _Decisions()
+    decided = cache(_decided)  # equal ports of replicas are decided once
     passings: list[Passing] = []
     order = list(range(len(physical.connections)))
     enqueued: list[Connection] = []
     copies = references = 0
     for ways in _ways_by_port(logical, physical, fusion, threads, options, enqueued):
-        port = decisions[tuple(ways)]
+        port = decided(tuple(ways))
         if port.served and not options.faithful:
             first = len(passings)
             order[first : first + len(port.served)] = [first + position for position in port.served]
@@ -188,38 +189,17 @@ class _Port(NamedTuple):
     references: int
 
 
-class _Decisions(dict[tuple[Any, ...], _Port]):
-    """A cache of decisions about output ports, so that equal ports of replicas are decided once.
-
-    A key is a tuple: True if the port is mutable, then the ways to its consumers in the order of the graph. Looking up
-    a new key makes and keeps its decision.
-    """
-
-    def __init__(self) -> None:
-        self._copies = {reason: _Copies(reason) for reason in (_KEPT, _SPLITTER, _READ_LATER)}
-
-    def __missing__(self, key: tuple[Any, ...]) -> _Port:
-        gives: bool = key[0]
-        ways: Sequence[_Way] = key[1:]
-        split = any(way.split for way in ways)
-        places = [way.place for way in ways]
-        served = sorted(range(len(ways)), key=places.__getitem__)
-        copies = self._copies[_KEPT if not gives else _SPLITTER if split else _READ_LATER]
-        passings = [way.passing or copies[way.copied] for way in ways]
-        if gives and not split and ways[served[-1]].passing is None:
-            passings[served[-1]] = _GIVEN
-        names = [passing.passing for passing in passings]
-        ordered = all(map(le, places, places[1:]))
-        decided = _Port([] if ordered else served, passings, names.count("copy"), names.count("reference"))
-        return self.setdefault(key, decided)
-
-
-class _Copies(dict[Mutates, Passing]):
-    """The passings that copy for one reason: copied attributes -> passing. A lookup creates a missing one."""
-
-    def __init__(self, reason: str) -> None:
-        self._reason = reason
-
-    def __missing__(self, attributes: Mutates) -> Passing:
-        passing = self[attributes] = Passing("copy", "mutable", self._reason, attributes)
-        return passing
+def _decided(key: tuple[Any, ...]) -> _Port:
+    """Return the decisions about an output port: True if it is mutable, then the ways to its consumers in order."""
+    gives: bool = key[0]
+    ways: Sequence[_Way] = key[1:]
+    split = any(way.split for way in ways)
+    places = [way.place for way in ways]
+    served = sorted(range(len(ways)), key=places.__getitem__)
+    reason = _KEPT if not gives else _SPLITTER if split else _READ_LATER
+    passings = [way.passing or Passing("copy", "mutable", reason, way.copied) for way in ways]
+    if gives and not split and ways[served[-1]].passing is None:
+        passings[served[-1]] = _GIVEN
+    names = [passing.passing for passing in passings]
+    ordered = all(map(le, places, places[1:]))
+    return _Port([] if ordered else served, passings, names.count("copy"), names.count("reference"))
