@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
+from streams_orchestration.compiler.checking.checked import with_findings_of_operators
 from streams_orchestration.compiler.checking.checking import check_parameters
-from streams_orchestration.compiler.checking.deployable import deployable, with_findings_of_operators
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import CompileError
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
@@ -125,7 +126,7 @@ def test_a_mutated_spec_compiles_or_is_refused(batch: int, tmp_path: Path) -> No
         except ApplicationError as error:
             refused += 1
             if isinstance(error, CompileError) and edit % 5 == 0:
-                assert set(error.diagnostics) <= set(with_findings_of_operators(error).diagnostics)
+                assert set(error.diagnostics) <= set(with_findings_of_operators(error, deploys=True).diagnostics)
             assert any(diagnostic.severity == "error" and diagnostic.message for diagnostic in error.diagnostics)
         else:
             plan_document(compilation)
@@ -153,7 +154,11 @@ def test_an_error_at_one_operator_has_no_other_one_blamed(seed: int, tmp_path: P
         try:
             compile_spec(path)
         except CompileError as error:
-            blamed = [each for each in with_findings_of_operators(error).diagnostics if each.code.startswith("SO500")]
+            blamed = [
+                each
+                for each in with_findings_of_operators(error, deploys=True).diagnostics
+                if each.code.startswith("SO500")
+            ]
             assert {each.operator for each in blamed if each.severity == "error"} <= {name}
 
 

@@ -11,7 +11,7 @@ from streams_orchestration.cli.invocation import current, write_json, write_outp
 from streams_orchestration.cli.messages import detail, note, report_diagnostics
 from streams_orchestration.cli.summary import summary
 from streams_orchestration.cli.terminal import write_table
-from streams_orchestration.compiler.checking.checked import checked, with_findings_of_parameters
+from streams_orchestration.compiler.checking.checked import checked, with_findings_of_operators
 from streams_orchestration.compiler.checking.left_out import left_out
 from streams_orchestration.compiler.compilation import CompileError, PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_read, compile_spec
@@ -58,7 +58,7 @@ def compile_with_checked_parameters(read: ReadSpec, options: Options) -> Planned
     try:
         return checked(compile_unchecked(read, options))
     except CompileError as error:
-        raise with_findings_of_parameters(error) from error
+        raise with_findings_of_operators(error, deploys=False) from error
 
 
 def compile_and_report(read: ReadSpec, options: Options) -> PlannedCompilation:

@@ -12,13 +12,8 @@ import click
 from streams_orchestration.cli.catalogs import upgrade_catalog
 from streams_orchestration.cli.compiling import compile_unchecked
 from streams_orchestration.cli.messages import detail, note, report_diagnostics, warning
-from streams_orchestration.compiler.checking.deployable import (
-    Deployable,
-    Identified,
-    deployable,
-    identified,
-    with_findings_of_operators,
-)
+from streams_orchestration.compiler.checking.checked import with_findings_of_operators
+from streams_orchestration.compiler.checking.deployable import Deployable, Identified, deployable, identified
 from streams_orchestration.compiler.compilation import CompileError
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.reading import ReadSpec
@@ -59,7 +54,7 @@ def compile_to_run(read: ReadSpec, given: GivenOptions, kept: Options | None = N
     try:
         return identified(compile_unchecked(read, options))
     except CompileError as error:
-        raise with_findings_of_operators(error) from error
+        raise with_findings_of_operators(error, deploys=True) from error
 
 
 def _fit_and_report(read: ReadSpec, given: GivenOptions, kept: Options) -> Options:

@@ -11,18 +11,22 @@ from streams_orchestration.model.diagnostics import ApplicationError, errors_of,
 from streams_orchestration.operators.standard import STANDARD
 
 
-def with_findings_of_parameters(error: CompileError) -> ApplicationError:
-    """Return the errors of an application that does not compile, with the findings on its operators' parameters added.
+def with_findings_of_operators(error: CompileError, *, deploys: bool) -> ApplicationError:
+    """Return the errors of an application that does not compile, with those added that its operators find.
 
-    Findings that the errors make doubtful are left out. Without a logical graph, nothing is added.
+    Findings of operators that the errors make doubtful are left out. Without a logical graph, nothing is added.
+
+    Args:
+        error: the errors of the application's text and of its stages.
+        deploys: True if the application is to run here; False to check only the parameters of operators.
     """
     if error.done.get(LogicalGraph) is None:
         return error
     # loads the code of operators, which most applications that are only compiled do without
-    from streams_orchestration.compiler.checking.checking import check_parameters
+    from streams_orchestration.compiler.checking.checking import check_operators, check_parameters
 
-    found = trusted_of_operators(check_parameters(error.done), error.diagnostics)
-    return ApplicationError(in_order((*error.diagnostics, *found)))
+    found = check_operators(error.done) if deploys else check_parameters(error.done)
+    return ApplicationError(in_order((*error.diagnostics, *trusted_of_operators(found, error.diagnostics))))
 
 
 def checked(compilation: PlannedCompilation) -> PlannedCompilation:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from streams_orchestration.compiler.compilation import CompileError, PlannedCompilation, Progress
+from streams_orchestration.compiler.compilation import PlannedCompilation, Progress
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.logical_graph import LogicalGraph
-from streams_orchestration.compiler.misleading import trusted_of_operators
-from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of, in_order
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
 
 if TYPE_CHECKING:
     from streams_orchestration.operators.expressions.expression import Noted
@@ -43,20 +42,6 @@ class Deployable(Identified):
 def identified(compilation: PlannedCompilation) -> Identified:
     """Return a compiled application with its fingerprint."""
     return Identified(compilation, fingerprint(compilation))
-
-
-def with_findings_of_operators(error: CompileError) -> ApplicationError:
-    """Return the errors of an application that does not compile, together with those that its operators find.
-
-    Findings of operators that the errors make doubtful are left out. Without a logical graph, nothing is added.
-    """
-    if error.done.get(LogicalGraph) is None:
-        return error
-    # loads the code of operators, which applications that are only compiled do without
-    from streams_orchestration.compiler.checking.checking import check_operators
-
-    found = trusted_of_operators(check_operators(error.done), error.diagnostics)
-    return ApplicationError(in_order((*error.diagnostics, *found)))
 
 
 def findings_here(done: Progress, notes: dict[int, list[Noted]] | None = None) -> tuple[Diagnostic, ...]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.compiler.checking.deployable import deployable, with_findings_of_operators
+from streams_orchestration.compiler.checking.checked import with_findings_of_operators
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import CompileError
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
@@ -31,7 +32,7 @@ def found(text: str, directory: Path) -> list[Diagnostic]:
     try:
         deployable(compile_spec(spec))
     except CompileError as error:
-        return errors_of(with_findings_of_operators(error).diagnostics)
+        return errors_of(with_findings_of_operators(error, deploys=True).diagnostics)
     except ApplicationError as error:
         return errors_of(error.diagnostics)
     return []

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.compiler.checking.checked import with_findings_of_operators
 from streams_orchestration.compiler.checking.checking import check_operators
-from streams_orchestration.compiler.checking.deployable import with_findings_of_operators
 from streams_orchestration.compiler.compilation import CompileError
 from streams_orchestration.compiler.drawing.drawing import EVENT_TIME, draw_svg, draw_text
 from streams_orchestration.compiler.drawing.picture import picture
@@ -249,7 +249,7 @@ def test_a_fault_of_a_window_is_reported_once(window: str):
     ]
     with pytest.raises(CompileError) as refusal:
         compiled({"schemas": SCHEMAS, "graph": graph})
-    found = with_findings_of_operators(refusal.value).diagnostics
+    found = with_findings_of_operators(refusal.value, deploys=True).diagnostics
     assert len([each for each in found if each.severity == "error" and each.operator == "G"]) == 1
 
 
