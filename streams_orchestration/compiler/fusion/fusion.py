@@ -20,7 +20,6 @@ from streams_orchestration.compiler.placement.fusable_units import (
     FusableUnit,
     Placements,
     Sharing,
-    dataframe_of,
     fusable_units,
     resolve_placements,
 )
@@ -91,36 +90,8 @@ class _Fusion:
         """
         if self.options.fusion == "legacy":
             return list(self.placements.fused.groups().values())
-        if self.costs is not None:
-            pes = self._by_load(self.costs)
-        elif (pes := self._by_kind()) is None:
-            pes = self._packed()
+        pes = self._packed() if self.costs is None else self._by_load(self.costs)
         return pes if self.options.faithful else self._unlooped(pes)
-
-    def _by_kind(self) -> list[list[int]] | None:
-        """Return the operators of every PE if one PE for each kind is enough; None if more may be required.
-
-        This shortcut covers most applications, and spares large ones the computation of fusable units.
-        """
-        logical, physical, options = self.logical, self.physical, self.options
-        if options.channel_fusion != "noChannelInfluence" or self.placements.any:
-            return None
-        by_origin: dict[tuple[int, int, int], list[int]] = {}
-        dataframes = any(model.engine == "dataframe" for model in logical.operators)
-        for operator, region in zip(physical.operators, self.regions.region_of, strict=True):
-            origin = operator.logical, region, dataframe_of(logical, operator) if dataframes else -1
-            if origin in by_origin:
-                by_origin[origin].append(operator.index)
-            else:
-                by_origin[origin] = [operator.index]
-        by_kind: dict[tuple[bool, bool, int, int], list[int]] = {}
-        for (index, region, dataframe), operators in by_origin.items():
-            model = logical.operators[index]
-            kind = model.restartable, model.restartable and model.relocatable, region, dataframe
-            by_kind.setdefault(kind, []).extend(operators)
-        if options.fusion == "manual" and (options.pes or 1) > len(by_kind):
-            return None
-        return [sorted(operators) for operators in by_kind.values()]
 
     def _begun(self) -> tuple[Packing, list[tuple[Class, int]]]:
         """Return a packing with the isolated units, and each class of the other units with its number of PEs."""

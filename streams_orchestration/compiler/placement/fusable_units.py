@@ -38,8 +38,6 @@ class Placements:
     """The sets of `colocated`, joined further by host isolation (rule 52)."""
     host_colocated: DisjointSets
     """Operators that must share a host: fused, host-colocated, or on the same named host."""
-    any: bool
-    """True if any operator has a placement config."""
 
 
 Claim = tuple[tuple[str, str], int]
@@ -141,7 +139,6 @@ def resolve_placements(logical: LogicalGraph, physical: PhysicalGraph) -> Placem
         partition.sets,
         fused,
         host.sets,
-        any(placed) or any(operator.host_pool is not None for operator in physical.operators),
     )
 
 
@@ -179,7 +176,7 @@ def fusable_units(
         channel: Hashable = None
         if len(members) == 1:
             channel = innermost[first] if innermost else None
-            dataframe = dataframe_of(logical, physical.operators[first]) if dataframes else -1
+            dataframe = _dataframe_of(logical, physical.operators[first]) if dataframes else -1
             key = agreed[first], regions.region_of[first], spec, channel, dataframe
             if key not in kinds:
                 kinds[key] = Kind(*agreed[first], frozenset({regions.region_of[first]}), spec, channel, dataframe)
@@ -191,7 +188,7 @@ def fusable_units(
                 isolated = isolated or len(channels) > 1
             restartable, relocatable = (all(each) for each in zip(*(agreed[member] for member in members), strict=True))
             of_members = frozenset(regions.region_of[member] for member in members)
-            dataframe = dataframe_of(logical, physical.operators[first])
+            dataframe = _dataframe_of(logical, physical.operators[first])
             kind = Kind(restartable, relocatable, of_members, spec, channel, dataframe)
             isolated = isolated or (quirk and of_members != frozenset({-1}))
         if exlocated:
@@ -204,7 +201,7 @@ def fusable_units(
 _unit = maker(FusableUnit)
 
 
-def dataframe_of(logical: LogicalGraph, operator: PhysicalOperator) -> int:
+def _dataframe_of(logical: LogicalGraph, operator: PhysicalOperator) -> int:
     """Return the operator itself if it is a Spark query, else -1.
 
     Spark cannot stream every combination of operators, for instance two aggregations in update mode. So only colocated
