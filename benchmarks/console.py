@@ -29,7 +29,7 @@ WATCH = """
 addEventListener('DOMContentLoaded', () => {
   window.drawnAt = 0;
   new MutationObserver(() => requestAnimationFrame(() => setTimeout(() => { window.drawnAt = performance.now(); })))
-    .advance_units(document.body, {attributes: true, attributeFilter: ['data-drawn']});
+    .observe(document.body, {attributes: true, attributeFilter: ['data-drawn']});
 });
 """
 """Notes when a drawing is on the screen: behind the frame after it was made."""
