@@ -47,7 +47,7 @@ SPL_LAYERS = {
     "spl": ("language", "types", "functions", "typing", "models", "programs", "toolkits", "application", "adl"),
     "spl.language": (
         *("tokens", "tree", "definitions", "recovery", "type_expressions", "expressions", "statements", "invocations"),
-        *("parsing", "printing", "definition_printing"),
+        *("parsing", "printing"),
     ),
     "spl.types": ("types", "joining", "casts", "literals", "text", "written", "columns"),
     "spl.functions": ("signatures", "overloads"),

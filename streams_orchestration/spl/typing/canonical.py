@@ -15,11 +15,9 @@ Parsing the text and typing it in the scope of its operator gives an equal typed
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
-from streams_orchestration.spl.language import definitions, tree
-from streams_orchestration.spl.language.definition_printing import text_of_definition
+from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.printing import text_of
 from streams_orchestration.spl.types.literals import number_text
 from streams_orchestration.spl.types.types import (
@@ -106,8 +104,7 @@ def lined_text(statements: Sequence[Statement]) -> Lined:
 
 def lined_function(function: Function) -> Lined:
     """Return the text of `canonical_function` with the source lines of its statements; raise ValueError like it."""
-    head = canonical_function(replace(function, body=replace(function.body, statements=()))).removesuffix("{ }")
-    return _lined([(function.span.line, head.rstrip()), *_pieces(function.body)])
+    return _lined([(function.span.line, _head(function)), *_pieces(function.body)])
 
 
 def _lined(pieces: Iterable[tuple[int, str]]) -> Lined:
@@ -154,20 +151,18 @@ def canonical_function(function: Function) -> str:
     Raises:
         ValueError: the function contains a mistake.
     """
+    return f"{_head(function)} {canonical_text(function.body)}"
+
+
+def _head(function: Function) -> str:
     signature = function.signature
-    parameters = tuple(
-        definitions.FormalParameter(0, 0, each.mutable, type_tree(each.type), _name(name))
+    namespace = f"namespace {signature.namespace}; " if signature.namespace else ""
+    result = "void" if signature.result == VOID else text_of(type_tree(signature.result))
+    parameters = ", ".join(
+        f"{'mutable ' * each.mutable}{text_of(type_tree(each.type))} {name}"
         for each, name in zip(signature.parameters, function.names, strict=True)
     )
-    result = None if signature.result == VOID else type_tree(signature.result)
-    body = statement_tree(function.body)
-    assert isinstance(body, tree.Block)
-    name = _name(signature.name)
-    written = definitions.Function(
-        0, 0, public=False, stateful=signature.stateful, result=result, name=name, parameters=parameters, body=body
-    )
-    namespace = f"namespace {signature.namespace}; " if signature.namespace else ""
-    return namespace + text_of_definition(written)
+    return f"{namespace}{'stateful ' * signature.stateful}{result} {signature.name}({parameters})"
 
 
 def tree_of(node: Expression) -> tree.Expression:
