@@ -46,8 +46,8 @@ RUNTIME_LAYERS = (
 SPL_LAYERS = {
     "spl": ("language", "types", "functions", "typing", "models", "programs", "toolkits", "application", "adl"),
     "spl.language": (
-        *("tokens", "tree", "definitions", "recovery", "type_expressions", "expressions", "statements", "invocations"),
-        *("parsing", "printing"),
+        *("walking", "tokens", "tree", "definitions", "recovery", "type_expressions", "expressions", "statements"),
+        *("invocations", "parsing", "printing"),
     ),
     "spl.types": ("types", "joining", "casts", "literals", "text", "written", "columns"),
     "spl.functions": ("signatures", "overloads"),

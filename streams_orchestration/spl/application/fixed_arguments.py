@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from streams_orchestration.spl.application.values import SUBMISSION, SUBMISSION_LIST, parts_of
+from streams_orchestration.spl.application.values import SUBMISSION, SUBMISSION_LIST
+from streams_orchestration.spl.language.walking import nodes_in
 from streams_orchestration.spl.types.types import UNKNOWN, Collection, Type
 from streams_orchestration.spl.types.types import Tuple as TupleType
 from streams_orchestration.spl.typing.spans import Mistake
@@ -42,7 +43,7 @@ def with_fixed_arguments(call: Call, mistakes: list[Mistake]) -> Call:
 
 
 def _fixed(argument: Expression, function: str, mistakes: list[Mistake]) -> Expression:
-    parts = [each for each in parts_of(argument) if isinstance(each, Typed)]
+    parts = list(nodes_in(argument, Typed))
     elements = argument.elements if isinstance(argument, ListOf) else (argument,)
     if all(isinstance(each, Constant) for each in elements) or any(each.type == UNKNOWN for each in parts):
         return argument

@@ -10,6 +10,7 @@ from streams_orchestration.spl.application.stream_names import StreamNames
 from streams_orchestration.spl.functions.signatures import TOOLKITS, Signature
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Composite, Definition, FormalParameter, Function
+from streams_orchestration.spl.language.walking import nodes_in
 from streams_orchestration.spl.models.operators import IMPLICIT_NAMESPACES
 from streams_orchestration.spl.toolkits.search import Toolkits
 from streams_orchestration.spl.toolkits.standard import COMPILED_ONLY, is_standard
@@ -209,7 +210,7 @@ class FileNames:
     def _report_cycle(self, name: str) -> None:
         """Report that a type contains itself, at the place where the type being read names it."""
         names, reading = self.files.pending[-1]
-        for each in _types_in(reading.type):
+        for each in nodes_in(reading.type, tree.NamedType):
             if each.name.name == name and not each.member:
                 span = Span(names.unit.source, each.name.first, each.name.last)
                 self.files.mistakes.append(Mistake("CDISP0050E", f"the type {name} contains itself", span))
@@ -334,23 +335,6 @@ class Files:
 
 def _is_private(definition: Definition) -> bool:
     return isinstance(definition, Composite | Function) and not definition.public
-
-
-def _types_in(written: tree.Type) -> Iterator[tree.NamedType]:
-    """Yield the named types that a written type contains."""
-    match written:
-        case tree.NamedType():
-            yield written
-        case tree.CollectionType(elements=elements):
-            for each in elements:
-                yield from _types_in(each)
-        case tree.OptionalType(content=content):
-            yield from _types_in(content)
-        case tree.TupleType(attributes=attributes, bases=bases):
-            for each in (*(attribute.type for attribute in attributes), *bases):
-                yield from _types_in(each)
-        case _:
-            return
 
 
 def _words(definition: tree.TypeDefinition) -> frozenset[str]:

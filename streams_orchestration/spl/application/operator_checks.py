@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from streams_orchestration.spl.application.actuals import node_of
-from streams_orchestration.spl.application.values import parts_of
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Argument, Invocation
+from streams_orchestration.spl.language.walking import nodes_in
 from streams_orchestration.spl.types.types import (
     DECIMALS,
     FLOAT64,
@@ -131,7 +131,7 @@ def nested_calls(kind: str, value: Expression) -> list[OutputCall]:
         return []
     while isinstance(value, Convert):  # the program does not write this conversion
         value = value.operand
-    return [each for each in parts_of(value) if isinstance(each, OutputCall) and each is not value]
+    return [each for each in nodes_in(value, OutputCall) if each is not value]
 
 
 def _check_keys(

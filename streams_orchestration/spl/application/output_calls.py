@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from streams_orchestration.spl.application.rewriting import rewritten
+from streams_orchestration.spl.language.walking import TreeNode, rewritten
 from streams_orchestration.spl.models.invocations import Assigned
 from streams_orchestration.spl.typing.spans import Mistake
-from streams_orchestration.spl.typing.typed import Constant, Expression, Node, OutputCall, PortAttribute
+from streams_orchestration.spl.typing.typed import Constant, Expression, OutputCall, PortAttribute
 
 _PATHS = {"XPath": "paths", "XPathList": "pathLists"}
 """Output function -> the parameter that has its paths."""
@@ -40,7 +40,7 @@ class XmlPaths:
 
     def _without_calls(self, value: Expression) -> Expression:
 
-        def change(node: Node) -> Expression | None:
+        def change(node: TreeNode) -> Expression | None:
             if not isinstance(node, OutputCall):
                 return None
             match node.arguments:

@@ -38,7 +38,6 @@ from streams_orchestration.spl.application.values import (
     SUBMISSION_LIST,
     UnknownValue,
     constant,
-    parts_of,
     submission_name,
     submission_type,
 )
@@ -46,6 +45,7 @@ from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Argument, Invocation, OutputClause
 from streams_orchestration.spl.language.printing import text_of
+from streams_orchestration.spl.language.walking import nodes_in
 from streams_orchestration.spl.models.assigned_outputs import check_outputs, with_assumed_functions
 from streams_orchestration.spl.models.invocations import check_parameters, check_ports, check_windows
 from streams_orchestration.spl.models.operators import SplOperatorModel, is_single
@@ -347,9 +347,7 @@ class ParameterWriter:
         waiting: list[Node] = [*typed]
         seen: set[object] = set()
         while waiting:
-            for node in parts_of(waiting.pop()):
-                if not isinstance(node, Call):
-                    continue
+            for node in nodes_in(waiting.pop(), Call):
                 if node.signature.name in CHANNELS and node.signature.is_standard:
                     constants[f"{node.signature.name}()"] = f"${{{node.signature.name}()}}"
                 match node.arguments:
@@ -384,10 +382,8 @@ def _is_no_value(meaning: Meaning | None) -> bool:
 
 def _natives(node: Node) -> list[Signature]:
     """Return the native functions that a tree calls."""
-    return [each.signature for each in parts_of(node) if isinstance(each, Call) and each.signature.native]
+    return [each.signature for each in nodes_in(node, Call) if each.signature.native]
 
 
 def _calls_submission(checked: Expression) -> bool:
-    return any(
-        isinstance(each, Call) and each.signature.name in (SUBMISSION, SUBMISSION_LIST) for each in parts_of(checked)
-    )
+    return any(each.signature.name in (SUBMISSION, SUBMISSION_LIST) for each in nodes_in(checked, Call))

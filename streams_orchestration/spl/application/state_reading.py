@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from streams_orchestration.spl.application.rewriting import by_attributes, with_values
-from streams_orchestration.spl.application.values import parts_of
+from streams_orchestration.spl.language.walking import nodes_in
 from streams_orchestration.spl.models.operators import SplOperatorModel
 from streams_orchestration.spl.types.columns import beyond_column
 from streams_orchestration.spl.types.types import Tuple, TupleAttribute
@@ -113,7 +113,7 @@ class StateReading:
         declared = self.variables.get(variable.name)
         if declared is None or declared.mutable or declared.value is None or variable.name in within:
             return None
-        calls = [each for each in parts_of(declared.value) if isinstance(each, Call)]
+        calls = nodes_in(declared.value, Call)
         if not all(each.signature.is_pure for each in calls):
             return None
         inner = {each.name: self._value(each, (*within, variable.name)) for each in _read(declared.value)}
@@ -158,13 +158,13 @@ def before_tuples(
 
 
 def _read(checked: Expression) -> list[Variable]:
-    return [each for each in parts_of(checked) if isinstance(each, Variable) and each.kind == "state"]
+    return [each for each in nodes_in(checked, Variable) if each.kind == "state"]
 
 
 def _changed(checked: Expression) -> list[Variable]:
     """Return the state variables that an expression changes, as often as it does."""
     targets: list[Expression] = []
-    for each in parts_of(checked):
+    for each in nodes_in(checked, Prefix, Postfix, Assign, Call):
         match each:
             case Prefix(operator="++" | "--", operand=target) | Postfix(operator="++" | "--", operand=target):
                 targets.append(target)
@@ -188,18 +188,17 @@ def _root(target: Expression) -> Expression:
 
 def reads(checked: Expression, port: Port) -> bool:
     """Return True if an expression reads an attribute of a port, or its tuple."""
-    return any(isinstance(each, PortTuple | PortAttribute) and each.port == port.label for each in parts_of(checked))
+    return any(each.port == port.label for each in nodes_in(checked, PortTuple, PortAttribute))
 
 
 def reads_whole(checked: Expression, port: Port) -> bool:
     """Return True if an expression reads the tuple of a port as one value."""
-    return any(isinstance(each, PortTuple) and each.port == port.label for each in parts_of(checked))
+    return any(each.port == port.label for each in nodes_in(checked, PortTuple))
 
 
 def beyond_columns(checked: Expression, port: Port) -> Tuple:
     """Return the attributes of a port that an expression reads, but whose SPL types their columns do not determine."""
     if reads_whole(checked, port):
         return beyond_column(port.type)
-    attributes = [each for each in parts_of(checked) if isinstance(each, PortAttribute) and each.port == port.label]
-    read = {each.name for each in attributes}
+    read = {each.name for each in nodes_in(checked, PortAttribute) if each.port == port.label}
     return beyond_column(Tuple(tuple(each for each in port.type.attributes if each.name in read)))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
-from typing import TypeVar, cast
+from dataclasses import replace
 
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.printing import text_of
 from streams_orchestration.spl.language.tokens import string_value, tokenize
+from streams_orchestration.spl.language.walking import TreeNode, nodes_in, rewritten
 from streams_orchestration.spl.types.literals import LiteralError, number
 from streams_orchestration.spl.types.types import FLOAT64, INT64
 
 Report = Callable[[str, str, tree.Node], None]
-_Part = TypeVar("_Part")
 _SQL = {"&&": "AND", "||": "OR", "!": "NOT ", "==": "="}
 """Operator of a filter -> the equivalent operator of SQL."""
 
@@ -30,7 +29,7 @@ def subscription_text(written: tree.Expression, name: str, report: Report) -> st
     """
     if name == "subscription":
         _check(written, report)
-    text = text_of(_plain(written))
+    text = text_of(rewritten(written, _plain))
     return text if name == "subscription" else _as_sql(text)
 
 
@@ -49,39 +48,32 @@ def _as_sql(text: str) -> str:
     return text
 
 
-def _check(written: object, report: Report) -> None:
-    match written:
-        case tree.Index(operand=operand):  # an index is an integer of any type
-            _check(operand, report)
-        case tree.Number(text=text):
-            try:
-                type_ = number(text).type
-            except LiteralError:  # the integer is too large, since a minus before it is not read yet
-                return
-            if type_ not in (INT64, FLOAT64):
-                message = f"{text} is {type_}; a literal of a subscription is rstring, int64 or float64, such as 5l"
-                report("CDISP0173E", message, written)
-        case tree.Text(kind=kind) if kind != "rstring":
-            report("CDISP0173E", f"this literal is {kind}; one of a subscription is rstring, int64 or float64", written)
-        case tuple():
-            for each in cast("tuple[object, ...]", written):
-                _check(each, report)
-        case tree.Node():
-            for each in fields(written):
-                _check(getattr(written, each.name), report)
-        case _:
-            pass
-
-
-def _plain(part: _Part) -> _Part:
-    """Return a syntax tree with the suffixes of its numbers removed, except from a number too large for its type."""
-    if isinstance(part, tree.Number):
+def _check(written: tree.Expression, report: Report) -> None:
+    """Report literals of other types than a subscription has; an index is an integer of any type."""
+    indexes = [each.index for each in nodes_in(written, tree.Index)]
+    allowed = {id(each) for index in indexes for each in nodes_in(index, tree.Number, tree.Text)}
+    for each in nodes_in(written, tree.Number, tree.Text):
+        if id(each) in allowed:
+            continue
+        if isinstance(each, tree.Text):
+            if each.kind != "rstring":
+                message = f"this literal is {each.kind}; one of a subscription is rstring, int64 or float64"
+                report("CDISP0173E", message, each)
+            continue
         try:
-            return cast("_Part", replace(part, text=str(number(part.text).value)))
-        except LiteralError:
-            return part
-    if isinstance(part, tuple):
-        return cast("_Part", tuple(_plain(each) for each in cast("tuple[object, ...]", part)))
-    if is_dataclass(part) and isinstance(part, tree.Node):
-        return cast("_Part", replace(part, **{each.name: _plain(getattr(part, each.name)) for each in fields(part)}))
-    return part
+            type_ = number(each.text).type
+        except LiteralError:  # the integer is too large, since a minus before it is not read yet
+            continue
+        if type_ not in (INT64, FLOAT64):
+            message = f"{each.text} is {type_}; a literal of a subscription is rstring, int64 or float64, such as 5l"
+            report("CDISP0173E", message, each)
+
+
+def _plain(node: TreeNode) -> TreeNode | None:
+    """Return a number without its suffix; None for a number too large for its type, and for any other node."""
+    if not isinstance(node, tree.Number):
+        return None
+    try:
+        return replace(node, text=str(number(node.text).value))
+    except LiteralError:
+        return None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
-from functools import cache
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from streams_orchestration.spl.functions.signatures import Signature, builtin
@@ -14,7 +12,7 @@ from streams_orchestration.spl.types.types import FLOATS, INTEGERS, Primitive
 from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import Actual, Scope
 from streams_orchestration.spl.typing.spans import Mistake, Source
-from streams_orchestration.spl.typing.typed import Call, Cast, Constant, Convert, Expression, ListOf, Node
+from streams_orchestration.spl.typing.typed import Call, Cast, Constant, Convert, Expression, ListOf
 
 SUBMISSION = "getSubmissionTimeValue"
 SUBMISSION_LIST = "getSubmissionTimeListValue"
@@ -139,24 +137,6 @@ def submission_type(expression: Expression) -> str:
     if type_ in FLOATS:
         return "float64"
     return _TYPES.get(type_.name, "rstring")
-
-
-def parts_of(node: object) -> Iterator[Node]:
-    """Yield all nodes of a typed tree, each before its parts."""
-    waiting = [node]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, Node):
-            yield each
-            waiting += [getattr(each, name) for name in _parts_of_kind(type(each))]
-        elif isinstance(each, tuple):
-            waiting += cast("tuple[object, ...]", each)[::-1]
-
-
-@cache
-def _parts_of_kind(kind: type[Node]) -> tuple[str, ...]:
-    """Return the names of the attributes of a kind of nodes, the last one first."""
-    return tuple(each.name for each in fields(kind) if each.name != "span")[::-1]
 
 
 def submission_call(call: Call, name: str) -> Call:

@@ -11,11 +11,11 @@ from streams_orchestration.spl.application.values import (
     SUBMISSION,
     ConstantReader,
     UnknownValue,
-    parts_of,
 )
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.printing import text_of
 from streams_orchestration.spl.language.tokens import string_text
+from streams_orchestration.spl.language.walking import nodes_in
 from streams_orchestration.spl.types.types import DECIMALS
 from streams_orchestration.spl.typing.canonical import canonical_text
 from streams_orchestration.spl.typing.checking import check_expression
@@ -114,17 +114,16 @@ def _submitted(checked: Expression) -> list[str]:
     """Return the submission-time values with constant names that an expression reads, as often as it reads them."""
     return [
         str(each.arguments[0].value)
-        for each in parts_of(checked)
-        if isinstance(each, Call) and each.signature.name == SUBMISSION and isinstance(each.arguments[0], Constant)
+        for each in nodes_in(checked, Call)
+        if each.signature.name == SUBMISSION and isinstance(each.arguments[0], Constant)
     ]
 
 
 def _is_determined(checked: Expression) -> bool:
     """Return True if submission-time values determine the value of an expression; False if it reads none of them."""
-    parts = list(parts_of(checked))
-    if any(isinstance(each, PortAttribute | Variable) for each in parts) or not _submitted(checked):
+    if any(nodes_in(checked, PortAttribute, Variable)) or not _submitted(checked):
         return False
-    calls = [each.signature for each in parts if isinstance(each, Call)]
+    calls = [each.signature for each in nodes_in(checked, Call)]
     try:
         canonical_text(checked)
     except ValueError:

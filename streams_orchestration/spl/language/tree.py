@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from streams_orchestration.spl.language.walking import TreeNode
+
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class Node(TreeNode):
     """A node of a syntax tree.
 
     Attributes:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import cast
+from collections.abc import Sequence
 
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import definitions, tree
-from streams_orchestration.spl.models.invocations import BEACON, Assigned, parts_of
+from streams_orchestration.spl.language.walking import nodes_in
+from streams_orchestration.spl.models.invocations import BEACON, Assigned
 from streams_orchestration.spl.models.operators import OutputPorts, SplOperatorModel
 from streams_orchestration.spl.types.types import UNKNOWN, Optional
 from streams_orchestration.spl.typing.checking import ExpressionTyping
@@ -87,7 +87,7 @@ def _assign(
         typing.report("CDISP0545E", f"{name} of {port.label} is assigned twice", each.attribute)
     value = typing.expression(each.value, type_)
     default = None if kind is None else kind.default
-    if default and default != "AsIs" and not _has_output_call(value) and value.type != UNKNOWN:
+    if default and default != "AsIs" and not any(nodes_in(value, OutputCall)) and value.type != UNKNOWN:
         value = OutputCall(value.span, value.type, default, (value,))
     done[name] = Assigned(name, value, written=True)
 
@@ -149,22 +149,6 @@ def with_output_functions(scope: Scope, kind: OutputPorts | None) -> Scope:
 
 def with_assumed_functions(scope: Scope, *values: object) -> Scope:
     """Return a scope in which unknown functions that the values call count as output functions without known types."""
-    called = {
-        name.name for each in values for name in _called(each) if not name.namespace and scope.find(name.name) is None
-    }
-    return scope.child({name: FunctionName((), "output") for name in called})
-
-
-def _called(node: object) -> Iterator[tree.Name]:
-    if isinstance(node, tuple):
-        for each in cast("tuple[object, ...]", node):
-            yield from _called(each)
-        return
-    if isinstance(node, tree.Call) and isinstance(node.function, tree.Name):
-        yield node.function
-    for name in getattr(node, "__dataclass_fields__", {}):
-        yield from _called(getattr(node, name))
-
-
-def _has_output_call(value: Expression) -> bool:
-    return any(isinstance(each, OutputCall) for each in parts_of(value))
+    names = [each.function for each in nodes_in(values, tree.Call)]
+    called = {each.name for each in names if isinstance(each, tree.Name) and not each.namespace}
+    return scope.child({name: FunctionName((), "output") for name in called if scope.find(name) is None})

@@ -6,12 +6,12 @@ assignment are completed as the model says, usually from an input attribute of e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, cast
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from streams_orchestration.spl.language import definitions, tree
 from streams_orchestration.spl.language.printing import text_of
+from streams_orchestration.spl.language.walking import nodes_in
 from streams_orchestration.spl.models.operators import ParameterModel, SplOperatorModel
 from streams_orchestration.spl.types.types import UNKNOWN, VOID, Enumeration, Type
 from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
@@ -20,7 +20,7 @@ from streams_orchestration.spl.typing.conversions import converted
 from streams_orchestration.spl.typing.naming import type_of_values
 from streams_orchestration.spl.typing.scopes import Actual, Port, Scope, output_scope, port_scope
 from streams_orchestration.spl.typing.spans import Mistake, Source, Span
-from streams_orchestration.spl.typing.typed import Call, Constant, Expression, Node, PortAttribute, PortTuple, Variable
+from streams_orchestration.spl.typing.typed import Call, Constant, Expression, PortAttribute, PortTuple, Variable
 
 BEACON = "spl.utility::Beacon"
 
@@ -154,24 +154,22 @@ def _value(
             typing.report("CDISP0048E", message, written)
             return typing.wrong(written)
         value = result
-    parts = list(parts_of(value))
-    read = next((each for each in parts if isinstance(each, PortAttribute | PortTuple)), None)
-    reads = read is not None
+    read = next(nodes_in(value, PortAttribute, PortTuple), None)
     if parameter.mode == "Attribute" and not isinstance(value, PortAttribute):
         typing.report("CDISP0213E", f"{what} must be an attribute of an input port", written)
     elif parameter.mode == "AttributeFree" and read is not None:
         message = f"{what} cannot read attributes of tuples"
         typing.mistakes.append(Mistake("CDISP0360E", message, read.span))
-    elif parameter.mode == "Constant" and (reads or any(map(_varies, parts))):
+    elif parameter.mode == "Constant" and (read is not None or _varies(value)):
         typing.report("CDISP0216E", f"{what} must be known when the application is compiled", written)
     return value
 
 
-def _varies(node: object) -> bool:
-    """Return True for a state variable, and for a call of a stateful function."""
-    if isinstance(node, Call):
-        return node.signature.stateful
-    return isinstance(node, Variable) and node.kind == "state"
+def _varies(value: Expression) -> bool:
+    """Return True if an expression reads a state variable, or calls a stateful function."""
+    return any(each.signature.stateful for each in nodes_in(value, Call)) or any(
+        each.kind == "state" for each in nodes_in(value, Variable)
+    )
 
 
 def _word(
@@ -210,16 +208,3 @@ def _type(parameter: ParameterModel) -> Type | None:
         return type_of_text(parameter.type)
     except WrittenTypeError:
         return None
-
-
-def parts_of(node: object) -> Iterator[object]:
-    """Yield a typed tree and all its subtrees."""
-    if isinstance(node, tuple):
-        for each in cast("tuple[object, ...]", node):
-            yield from parts_of(each)
-    elif isinstance(node, Node) and is_dataclass(node):
-        yield node
-        for part in fields(node):
-            if part.name not in ("span", "type", "signature"):
-                value: Any = getattr(node, part.name)
-                yield from parts_of(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 from streams_orchestration.spl.functions.signatures import Signature
 from streams_orchestration.spl.language import definitions, tree
@@ -11,13 +11,14 @@ from streams_orchestration.spl.language.parsing import parse
 from streams_orchestration.spl.language.recovery import FaultError, NestingError
 from streams_orchestration.spl.language.statements import StatementReader
 from streams_orchestration.spl.language.tokens import tokenize
+from streams_orchestration.spl.language.walking import nodes_in
 from streams_orchestration.spl.programs.natives import NativeDefinitions, NativeFunction
 from streams_orchestration.spl.programs.program import Ports, Program
-from streams_orchestration.spl.programs.reading import ProgramTextError
+from streams_orchestration.spl.programs.reading import ProgramTextError, tree_of
 from streams_orchestration.spl.programs.run import Run
 from streams_orchestration.spl.types.types import Type
 from streams_orchestration.spl.typing import typed
-from streams_orchestration.spl.typing.checking import check_expression, expression_of
+from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import (
     BUILTINS,
     FunctionName,
@@ -221,27 +222,21 @@ class LogicReading:
         """
         if len(self.outputs) != 1:
             return self.outputs
-        names = tuple(sorted(_submitted_to(tuple(statements))))
+        names = tuple(sorted(_submitted_to(statements)))
         return [Port(self.outputs[0].label, self.outputs[0].type, (*names, self.outputs[0].label))]
 
     def value(self, port: int, text: str, place: Place) -> typed.Expression:
         """Read an expression over an input port and the state variables. Raise ProgramTextError for faulty syntax."""
-        try:
-            written = expression_of(text)
-        except (FaultError, NestingError) as error:
-            raise ProgramTextError((), text) from error
         scope = port_scope(self.scope, (self.inputs[port],))
-        return check_expression(written, scope, Source.of(text, *place), self.mistakes)
+        return check_expression(tree_of(text), scope, Source.of(text, *place), self.mistakes)
 
 
-def _submitted_to(node: Any) -> set[str]:
+def _submitted_to(statements: Sequence[tree.Statement]) -> set[str]:
     """Return the names of output ports in calls of `submit`."""
-    if isinstance(node, tuple):
-        parts = cast("tuple[Any, ...]", node)
-        return {name for each in parts for name in _submitted_to(each)}
-    found: set[str] = set()
-    if isinstance(node, tree.Call) and isinstance(node.function, tree.Name) and node.function.name == "submit":
-        found |= {each.name for each in node.arguments[1:] if isinstance(each, tree.Name)}
-    for name in getattr(node, "__dataclass_fields__", {}):
-        found |= _submitted_to(getattr(node, name))
-    return found
+    return {
+        each.name
+        for call in nodes_in(tuple(statements), tree.Call)
+        if isinstance(call.function, tree.Name) and call.function.name == "submit"
+        for each in call.arguments[1:]
+        if isinstance(each, tree.Name)
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from streams_orchestration.spl.language.walking import nodes_in
 from streams_orchestration.spl.programs.logic import LogicReading
 from streams_orchestration.spl.programs.reading import ProgramTextError
 from streams_orchestration.spl.types.types import INT32, Enumeration, Tuple, TupleAttribute
@@ -61,15 +62,11 @@ def _text(written: Any) -> tuple[str, tuple[str, int, int], tuple[int, ...]]:
     return str(text), ("", 1, 1), ()
 
 
-def _marked(node: object) -> Iterator[int | None]:
+def _marked(body: typed.Statement) -> Iterator[int | None]:
     """Yield the port of each submission of a marker that may be a window marker; None if the port is computed."""
-    if isinstance(node, typed.Submit) and isinstance(node.value.type, Enumeration):
-        if not (isinstance(node.value, typed.Constant) and node.value.value != _WINDOW):
-            port = node.port.value if isinstance(node.port, typed.Constant) else node.port
+    for each in nodes_in(body, typed.Submit):
+        if not isinstance(each.value.type, Enumeration):
+            continue
+        if not (isinstance(each.value, typed.Constant) and each.value.value != _WINDOW):
+            port = each.port.value if isinstance(each.port, typed.Constant) else each.port
             yield port if isinstance(port, int) else None
-    elif isinstance(node, tuple):
-        for each in cast("tuple[object, ...]", node):
-            yield from _marked(each)
-    else:
-        for name in getattr(node, "__dataclass_fields__", ()):
-            yield from _marked(getattr(node, name))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
 
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.expressions import expression_of
 from streams_orchestration.spl.language.recovery import FaultError, NestingError
+from streams_orchestration.spl.language.walking import nodes_in
 from streams_orchestration.spl.programs.natives import NativeDefinitions, NativeFunction
 from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing import typed
@@ -40,17 +40,10 @@ def tree_of(text: str) -> tree.Expression:
         raise ProgramTextError((), text) from error
 
 
-def labels_in(node: object) -> set[str]:
+def labels_in(node: tree.Expression) -> set[str]:
     """Return all names before a dot in an expression: names of ports, and of attributes that are tuples."""
-    found: set[str] = set()
-    if isinstance(node, tree.Member) and isinstance(node.operand, tree.Name):
-        found.add(node.operand.name)
-    for name in getattr(node, "__dataclass_fields__", {}):
-        value: Any = getattr(node, name)
-        parts = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
-        for each in parts:
-            found |= labels_in(each)
-    return found
+    operands = [each.operand for each in nodes_in(node, tree.Member)]
+    return {each.name for each in operands if isinstance(each, tree.Name)}
 
 
 def read_expression(

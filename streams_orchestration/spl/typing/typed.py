@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from streams_orchestration.spl.functions.signatures import Signature
+from streams_orchestration.spl.language.walking import TreeNode
 from streams_orchestration.spl.types.types import Type
 from streams_orchestration.spl.typing.spans import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class Node(TreeNode):
     """A part of a typed program."""
 
     span: Span = field(compare=False, repr=False)

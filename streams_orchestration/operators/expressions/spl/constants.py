@@ -74,7 +74,7 @@ def _takes_programs(field: FieldInfo) -> bool:
 def _constant(program: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[Any]:
     """Yield the value of a program, unless it reads attributes or depends on more than submission-time values."""
     from streams_orchestration.operators.expressions.spl.program_environment import run_of_expression
-    from streams_orchestration.spl.application.values import parts_of
+    from streams_orchestration.spl.language.walking import nodes_in
     from streams_orchestration.spl.programs.expression import compiled
     from streams_orchestration.spl.programs.outcome import FailedError
     from streams_orchestration.spl.programs.reading import ProgramTextError, read_expression
@@ -85,8 +85,8 @@ def _constant(program: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator
         expression = read_expression(program[LOGIC], [], place_of(str(program.get("at", ""))))
     except ProgramTextError:
         return
-    for each in parts_of(expression):
-        if isinstance(each, Call) and each.signature.namespace not in _SURE and "Submission" not in each.signature.name:
+    for each in nodes_in(expression, Call):
+        if each.signature.namespace not in _SURE and "Submission" not in each.signature.name:
             return
     run = run_of_expression({**shared, **program.get(CONSTANTS, {})})
     _, _, evaluate = compiled(expression, ("", Tuple(())), run)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
 
+from streams_orchestration.spl.language.walking import nodes_in
 from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.programs.loops.code_scope import CodeScope
 from streams_orchestration.spl.programs.loops.names import Names
@@ -302,12 +303,4 @@ class _PortWriting(Statements):
 
 
 def _returns_in_loop(statement: typed.Statement) -> bool:
-    match statement:
-        case typed.While(body=body) | typed.For(body=body):
-            return returns(body)
-        case typed.Block(statements=statements):
-            return any(map(_returns_in_loop, statements))
-        case typed.If(positive=positive, negative=negative):
-            return _returns_in_loop(positive) or (negative is not None and _returns_in_loop(negative))
-        case _:
-            return False
+    return any(returns(each.body) for each in nodes_in(statement, typed.While, typed.For))

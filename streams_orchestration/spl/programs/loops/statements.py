@@ -5,6 +5,7 @@ from __future__ import annotations
 # pyright: standard
 import ast
 
+from streams_orchestration.spl.language.walking import nodes_in
 from streams_orchestration.spl.programs.casting import cast_function
 from streams_orchestration.spl.programs.errors import ProgramError
 from streams_orchestration.spl.programs.loops.places import PlaceExpressions
@@ -170,17 +171,7 @@ class Statements(PlaceExpressions):
 
 def returns(statement: typed.Statement) -> bool:
     """Return True if a statement contains a `return`."""
-    match statement:
-        case typed.Return():
-            return True
-        case typed.Block(statements=statements):
-            return any(map(returns, statements))
-        case typed.If(positive=positive, negative=negative):
-            return returns(positive) or (negative is not None and returns(negative))
-        case typed.While(body=body) | typed.For(body=body):
-            return returns(body)
-        case _:
-            return False
+    return any(nodes_in(statement, typed.Return))
 
 
 def _thaw(container: Type) -> Function:
