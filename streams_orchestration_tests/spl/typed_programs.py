@@ -22,7 +22,7 @@ from streams_orchestration.spl.typing.scopes import (
     output_scope,
     port_scope,
 )
-from streams_orchestration.spl.typing.spans import Mistake, Source
+from streams_orchestration.spl.typing.spans import Mistake, Source, mistake_reporter
 from streams_orchestration.spl.typing.statements import check_function, check_logic, signature_of
 from streams_orchestration.spl.typing.typed import Call, Expression, Function, Logic
 
@@ -106,8 +106,8 @@ def _graph(program: TypedProgram, composite: definitions.Composite, scope: Scope
         model = standard_operator(str(invocation.operator))
         if model is None:
             continue
-        check_ports(invocation, model, source, mistakes)
-        check_parameters(invocation, model, state, source, mistakes, inputs, outputs)
+        check_ports(invocation, model, mistake_reporter(source, mistakes))
+        check_parameters(invocation, model, state, source, mistakes, inputs)
         assigned = check_outputs(invocation, model, state, source, mistakes, inputs, outputs)
         for number, each in assigned.items():
             inner = with_output_functions(port_scope(output_scope(state, outputs), inputs), model.output(number))

@@ -13,10 +13,9 @@ from streams_orchestration.spl.types.types import UNKNOWN
 from streams_orchestration.spl.typing.checking import ExpressionTyping, type_of
 from streams_orchestration.spl.typing.naming import type_of_values
 from streams_orchestration.spl.typing.scopes import Actual, FunctionName, Scope
-from streams_orchestration.spl.typing.spans import Mistake, Source
+from streams_orchestration.spl.typing.spans import Mistake, Report, Source
 from streams_orchestration.spl.typing.typed import PortAttribute
 
-Report = Callable[[str, str, tree.Node], None]
 _DEEPEST = 50
 """The most steps from a formal parameter to its actual, which may itself be a formal of the composite around it."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from streams_orchestration.model.containers import is_list, is_mapping
@@ -13,9 +12,8 @@ from streams_orchestration.spl.application.values import ConstantReader, Unknown
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Annotation, Labelled
 from streams_orchestration.spl.language.printing import text_of
-from streams_orchestration.spl.typing.spans import Mistake, Span
+from streams_orchestration.spl.typing.spans import Report
 
-Report = Callable[[str, str, tree.Node], None]
 _KNOWN = {
     "parallel": {
         "width": "width",
@@ -269,12 +267,3 @@ def host_pools(configs: tuple[Labelled, ...], reader: ConstantReader) -> list[di
                     pool |= {key: entry for key, entry in entries.items() if key in ("size", "tags")}
             pools.append(pool)
     return pools
-
-
-def mistake_reporter(source: Any, mistakes: list[Mistake]) -> Report:
-    """Return a function that adds a mistake at a node of a file to `mistakes`."""
-
-    def report(code: str, message: str, node: tree.Node) -> None:
-        mistakes.append(Mistake(code, message, Span(source, node.first, node.last)))
-
-    return report

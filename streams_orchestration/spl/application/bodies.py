@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from streams_orchestration.spl.language import tree
+from streams_orchestration.spl.typing.spans import Report
 
 MOST_BODIES = 10000
 """The most invocations of composites in an application; one with more is refused."""
@@ -17,9 +17,7 @@ class Bodies:
 
     count: int = 0
 
-    def refuse(
-        self, kind: str, chain: tuple[str, ...], name: tree.Name, report: Callable[[str, str, tree.Node], None]
-    ) -> bool:
+    def refuse(self, kind: str, chain: tuple[str, ...], name: tree.Name, report: Report) -> bool:
         """Count an expansion. Return True if the composite cannot be expanded, and report the reason (the limit once).
 
         Args:

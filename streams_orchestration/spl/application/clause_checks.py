@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.spl.application.stream_names import UNKNOWN_TUPLE
@@ -17,8 +17,7 @@ from streams_orchestration.spl.language.definitions import (
 )
 from streams_orchestration.spl.types.types import DECIMALS, parts_of_type
 from streams_orchestration.spl.typing.scopes import Meaning, Port, StreamName
-
-Report = Callable[[str, str, tree.Node], None]
+from streams_orchestration.spl.typing.spans import Report
 
 
 def check_composite_ports(invocation: Invocation, kind: str, composite: Composite, report: Report) -> None:

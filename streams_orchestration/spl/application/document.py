@@ -11,7 +11,6 @@ from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.location import Location
 from streams_orchestration.model.names import application_name_of, nearest
 from streams_orchestration.model.spl_options import SplOptions
-from streams_orchestration.spl.application.annotations import mistake_reporter
 from streams_orchestration.spl.application.companion import companion_of
 from streams_orchestration.spl.application.deployment_checks import deployment_findings
 from streams_orchestration.spl.application.expansion import Expansion
@@ -34,7 +33,7 @@ from streams_orchestration.spl.language.tree import qualified
 from streams_orchestration.spl.toolkits.search import BUNDLED, Toolkits
 from streams_orchestration.spl.toolkits.units import LoadedUnit, load, root_of
 from streams_orchestration.spl.types.types import RSTRING
-from streams_orchestration.spl.typing.spans import Mistake
+from streams_orchestration.spl.typing.spans import Mistake, mistake_reporter
 from streams_orchestration.spl.typing.typed import Call, Constant, Expression, ListOf
 
 MOST_MISTAKES = 100

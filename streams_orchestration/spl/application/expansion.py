@@ -13,7 +13,7 @@ from typing import Any
 from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.spl.application.actuals import add_invocation, check_actual, named_operator
 from streams_orchestration.spl.application.adapting import adapted
-from streams_orchestration.spl.application.annotations import annotations_of, configs_of, host_pools, mistake_reporter
+from streams_orchestration.spl.application.annotations import annotations_of, configs_of, host_pools
 from streams_orchestration.spl.application.bodies import Bodies
 from streams_orchestration.spl.application.clause_checks import (
     check_aliases,
@@ -52,7 +52,7 @@ from streams_orchestration.spl.models.operators import standard_operator
 from streams_orchestration.spl.types.types import UNKNOWN, Tuple, Type
 from streams_orchestration.spl.typing.checking import type_of
 from streams_orchestration.spl.typing.scopes import Actual, Meaning, Port, Scope, StreamName, VariableName, port_scope
-from streams_orchestration.spl.typing.spans import Mistake, Source, Span
+from streams_orchestration.spl.typing.spans import Mistake, Source, Span, mistake_reporter
 
 
 class _Body:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 
 from streams_orchestration.spl.application.names import FileNames
 from streams_orchestration.spl.functions.signatures import builtin_namespaces
 from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Composite, Function, UseDirective
 from streams_orchestration.spl.models.operators import IMPLICIT_NAMESPACES, standard_operators
+from streams_orchestration.spl.typing.spans import Report
 from streams_orchestration.spl.typing.statements import check_function
-
-Report = Callable[[str, str, tree.Node], None]
 
 
 def check_file(names: FileNames, native: Container[str], report: Report) -> None:

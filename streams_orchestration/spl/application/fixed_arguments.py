@@ -24,8 +24,6 @@ from streams_orchestration.spl.typing.typed import (
 
 _FIXED = (SUBMISSION, SUBMISSION_LIST, "getCompileTimeValue", "getCompileTimeListValue")
 """Functions whose arguments are literals, or computed from literals alone."""
-_SURE = frozenset(("spl.collection", "spl.math", "spl.string"))
-"""Namespaces of built-in functions that depend on their arguments alone."""
 
 
 def with_fixed_arguments(call: Call, mistakes: list[Mistake]) -> Call:
@@ -66,7 +64,7 @@ def _fixed(argument: Expression, function: str, mistakes: list[Mistake]) -> Expr
 
 def _is_fixed(part: Typed) -> bool:
     if isinstance(part, Call):
-        return part.signature.namespace in _SURE and part.signature.is_pure
+        return part.signature.is_determined
     return not isinstance(part, Variable | PortAttribute | PortTuple | OutputCall)
 
 

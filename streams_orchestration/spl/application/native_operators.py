@@ -5,19 +5,16 @@ The model in the toolkit gives the properties of an operator's ports, and the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.spl.application.located import located
-from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Invocation
 from streams_orchestration.spl.models.operators import SplOperatorModel, toolkit_operator
 from streams_orchestration.spl.types.columns import beyond_column
 from streams_orchestration.spl.typing.scopes import Port
-from streams_orchestration.spl.typing.spans import Source
-
-Report = Callable[[str, str, tree.Node], None]
+from streams_orchestration.spl.typing.spans import Report, Source
 
 
 class NativeOperators:

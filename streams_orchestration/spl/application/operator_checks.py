@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from streams_orchestration.spl.application.actuals import node_of
 from streams_orchestration.spl.language import tree
@@ -20,11 +20,11 @@ from streams_orchestration.spl.types.types import (
     parts_of_type,
 )
 from streams_orchestration.spl.typing.scopes import Port
+from streams_orchestration.spl.typing.spans import Report
 from streams_orchestration.spl.typing.typed import Constant, Convert, Expression, OutputCall, TupleOf
 
 _DECIMAL_FREE = ("deltaAttribute",)
 """Parameters by whose values tuples differ, which cannot be decimals, since streams carry decimals as texts."""
-Report = Callable[[str, str, tree.Node], None]
 _OUTPUTS = {"inner": 1, "leftOuter": 2, "rightOuter": 2, "outer": 3}
 """Algorithm of a Join -> the highest number of output ports."""
 _PASSING = frozenset(("Delay", "DynamicFilter", "Gate", "Pair", "ReplayableStart", "Throttle"))

@@ -154,9 +154,9 @@ class ParameterWriter:
         self, invocation: Invocation, model: SplOperatorModel, known: Scope, typed: list[Node]
     ) -> dict[str, Any]:
         """Return the parameters of an operator; report where they contradict its model; add their trees to `typed`."""
-        check_ports(invocation, model, self.source, self.mistakes)
+        check_ports(invocation, model, self._report)
         if self.native:
-            check_windows(invocation, model, self.source, self.mistakes)
+            check_windows(invocation, model, self._report)
         parameters: dict[str, Any] = {}
         given = check_parameters(invocation, model, known, self.source, self.mistakes, self.inputs)
         if not self.native:

@@ -12,7 +12,7 @@ from streams_orchestration.spl.language.definitions import Invocation, Invocatio
 from streams_orchestration.spl.types.columns import ddl_of
 from streams_orchestration.spl.types.types import COMPILED_ONLY, UNKNOWN, Tuple, Type, parts_of_type
 from streams_orchestration.spl.typing.scopes import Meaning, Port, Scope, StreamName, TypeName, Unclear
-from streams_orchestration.spl.typing.spans import Source
+from streams_orchestration.spl.typing.spans import Report, Source
 
 UNKNOWN_TUPLE = Tuple(())
 """The tuple type that represents an unknown one: a tuple without attributes."""
@@ -90,7 +90,7 @@ def written_names(ports: Sequence[InvocationInput], *, aliases: bool) -> list[st
     return names
 
 
-def stream_entry(stream: tree.Name, type_: Tuple, source: Source, report: Callable[[str, str, tree.Node], None]) -> Any:
+def stream_entry(stream: tree.Name, type_: Tuple, source: Source, report: Report) -> Any:
     """Return the entry of an output stream in the document, with its columns if their types are known and can run.
 
     Args:

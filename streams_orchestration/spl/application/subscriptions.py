@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from streams_orchestration.spl.language import tree
@@ -11,8 +10,8 @@ from streams_orchestration.spl.language.tokens import string_value, tokenize
 from streams_orchestration.spl.language.walking import TreeNode, nodes_in, rewritten
 from streams_orchestration.spl.types.literals import LiteralError, number
 from streams_orchestration.spl.types.types import FLOAT64, INT64
+from streams_orchestration.spl.typing.spans import Report
 
-Report = Callable[[str, str, tree.Node], None]
 _SQL = {"&&": "AND", "||": "OR", "!": "NOT ", "==": "="}
 """Operator of a filter -> the equivalent operator of SQL."""
 

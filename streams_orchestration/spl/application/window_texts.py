@@ -22,9 +22,6 @@ from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import Port, port_scope
 from streams_orchestration.spl.typing.typed import Call, Constant, Expression, PortAttribute, Variable
 
-_SURE = frozenset(("spl.collection", "spl.math", "spl.string"))
-"""Namespaces of functions that the arguments of a window may call beside submission-time values."""
-
 
 @dataclass
 class WindowText:
@@ -128,4 +125,4 @@ def _is_determined(checked: Expression) -> bool:
         canonical_text(checked)
     except ValueError:
         return False
-    return all(each.name == SUBMISSION or (each.namespace in _SURE and each.is_pure) for each in calls)
+    return all(each.name == SUBMISSION or each.is_determined for each in calls)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +14,9 @@ from streams_orchestration.spl.models.operators import SplOperatorModel
 from streams_orchestration.spl.types.types import FLOAT64, INTEGERS, REALS, TIMESTAMP, UNKNOWN
 from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import Port, port_scope
+from streams_orchestration.spl.typing.spans import Report
 from streams_orchestration.spl.typing.typed import Expression, PortAttribute
 
-Report = Callable[[str, str, tree.Node], None]
 _KINDS = ("tumbling", "sliding")
 _POLICIES = {"count": 1, "time": 1, "delta": 2, "punct": 0}
 """Policy of a window -> its number of arguments."""

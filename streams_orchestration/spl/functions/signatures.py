@@ -32,6 +32,8 @@ _EFFECTS = """
 """
 EFFECTS = frozenset(_EFFECTS.split())
 """Built-in functions that have an effect, although their signature does not say `stateful`."""
+_DETERMINED = frozenset(("spl.collection", "spl.math", "spl.string"))
+"""Namespaces of built-in functions that depend on their arguments, and on nothing else unless they are stateful."""
 _KINDS = """
     any boolean collection complex composite decimal enum float floatingpoint integral list map numeric ordered
     primitive set string tuple xml
@@ -115,6 +117,11 @@ class Signature:
         """True if a call has no effect, and always gives the same result for the same arguments."""
         has_effect = (self.native and not self.pure) or (self.is_standard and self.name in EFFECTS)
         return not (self.stateful or has_effect or any(each.mutable for each in self.parameters))
+
+    @property
+    def is_determined(self) -> bool:
+        """True if the arguments of a call determine its result, which depends neither on the operator nor on time."""
+        return self.namespace in _DETERMINED and self.is_pure
 
 
 def builtin(name: str, namespace: str = "") -> tuple[Signature, ...]:

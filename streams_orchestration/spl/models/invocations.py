@@ -18,8 +18,8 @@ from streams_orchestration.spl.types.written import WrittenTypeError, type_of_te
 from streams_orchestration.spl.typing.checking import ExpressionTyping
 from streams_orchestration.spl.typing.conversions import converted
 from streams_orchestration.spl.typing.naming import type_of_values
-from streams_orchestration.spl.typing.scopes import Actual, Port, Scope, output_scope, port_scope
-from streams_orchestration.spl.typing.spans import Mistake, Source, Span
+from streams_orchestration.spl.typing.scopes import Actual, Port, Scope, port_scope
+from streams_orchestration.spl.typing.spans import Mistake, Report, Source
 from streams_orchestration.spl.typing.typed import Call, Constant, Expression, PortAttribute, PortTuple, Variable
 
 BEACON = "spl.utility::Beacon"
@@ -34,9 +34,7 @@ class Assigned:
     written: bool
 
 
-def check_ports(
-    written: definitions.Invocation, model: SplOperatorModel, source: Source, mistakes: list[Mistake]
-) -> None:
+def check_ports(written: definitions.Invocation, model: SplOperatorModel, report: Report) -> None:
     """Report a wrong number of input or output ports at the operator's name."""
     sides = (
         ("CDISP0203E", "input", len(written.inputs), model.input_counts),
@@ -47,24 +45,20 @@ def check_ports(
             wanted = str(least) if least == most else f"{least} or more" if most is None else f"{least} to {most}"
             ports = "port" if wanted == "1" else "ports"
             message = f"{model.name} has {wanted} {side} {ports}, but {count} {'is' if count == 1 else 'are'} given"
-            mistakes.append(Mistake(code, message, Span(source, written.operator.first, written.operator.last)))
+            report(code, message, written.operator)
 
 
-def check_windows(
-    written: definitions.Invocation, model: SplOperatorModel, source: Source, mistakes: list[Mistake]
-) -> None:
+def check_windows(written: definitions.Invocation, model: SplOperatorModel, report: Report) -> None:
     """Report a missing window at the operator's name, and a window that the port does not allow at its label."""
     labels = {each.label.name for each in written.windows}
     for number, port in enumerate(written.inputs):
         kind = model.input(number)
         names = {each.name for each in (*port.streams, *(() if port.alias is None else (port.alias,)))}
         if kind is not None and kind.windowing == "always" and not labels & names:
-            message = f"input port {number} of {model.name} needs a window"
-            mistakes.append(Mistake("CDISP0224E", message, Span(source, written.operator.first, written.operator.last)))
+            report("CDISP0224E", f"input port {number} of {model.name} needs a window", written.operator)
         elif kind is not None and kind.windowing == "never" and (wrong := labels & names):
             label = next(each.label for each in written.windows if each.label.name in wrong)
-            message = f"input port {number} of {model.name} has no window"
-            mistakes.append(Mistake("CDISP0224E", message, Span(source, label.first, label.last)))
+            report("CDISP0224E", f"input port {number} of {model.name} has no window", label)
 
 
 def check_parameters(
@@ -74,7 +68,6 @@ def check_parameters(
     source: Source,
     mistakes: list[Mistake],
     inputs: Sequence[Port],
-    outputs: Sequence[Port] = (),
 ) -> dict[str, tuple[Expression, ...]]:
     """Return the typed values of the parameters; a word of a `CustomLiteral` becomes a constant of its enumeration.
 
@@ -88,9 +81,7 @@ def check_parameters(
         source: the text of the file.
         mistakes: the list that gets the mistakes.
         inputs: the input ports.
-        outputs: the output ports, which functions such as `outputPort` may name.
     """
-    scope = output_scope(scope, outputs)
     typing = ExpressionTyping(source, port_scope(scope, inputs, most=model.input_counts[1]), mistakes)
     given: dict[str, tuple[Expression, ...]] = {}
     for argument in written.arguments:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from streams_orchestration.spl.language.tokens import Tokens, tokenize
+from streams_orchestration.spl.language.tree import Node
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,3 +79,16 @@ class Mistake:
     message: str
     span: Span
     within: str = ""
+
+
+Report = Callable[[str, str, Node], None]
+"""A function that reports a mistake, given as its code, its message, and the node at which it is."""
+
+
+def mistake_reporter(source: Source, mistakes: list[Mistake]) -> Report:
+    """Return a function that adds a mistake at a node of a file to `mistakes`."""
+
+    def report(code: str, message: str, node: Node) -> None:
+        mistakes.append(Mistake(code, message, Span(source, node.first, node.last)))
+
+    return report

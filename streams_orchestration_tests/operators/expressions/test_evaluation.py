@@ -19,6 +19,7 @@ from streams_orchestration.operators.expressions.evaluation import (
     rows_of,
 )
 from streams_orchestration.operators.expressions.expression import in_one_line
+from streams_orchestration.operators.expressions.spl.constants import value_of_program
 from streams_orchestration.operators.tuples.arrow_types import arrow_schema, fits
 
 SCHEMA = arrow_schema("n bigint, x double, s string, b boolean, t timestamp")
@@ -206,3 +207,9 @@ def test_a_tuple_beyond_what_a_function_can_calculate_is_an_error_of_the_data_th
     passed, values, failures = evaluate_possible(expression, rows_of(batch, [expression]))
     assert (passed.places.tolist(), len(values), list(failures)) == ([0], 1, [1])
     assert expression.may_fail
+
+
+def test_a_random_number_is_no_constant():
+    assert value_of_program({"spl": "abs(-1) < 2"})
+    with pytest.raises(ValueError, match="reads more than submission-time values"):
+        value_of_program({"spl": "random() < 2.0"})

@@ -12,9 +12,6 @@ from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.programs import CONSTANTS, LOGIC, is_program
 from streams_orchestration.operators.expressions.spl.text import place_of, text_or_program
 
-_SURE = frozenset(("spl.collection", "spl.math", "spl.string"))
-"""Namespaces of built-in functions whose results do not depend on the operator."""
-
 
 def with_constants(data: Any, fields: Mapping[str, FieldInfo]) -> Any:
     """Return parameters with a value in the place of each SPL program whose field takes values only.
@@ -86,7 +83,7 @@ def _constant(program: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator
     except ProgramTextError:
         return
     for each in nodes_in(expression, Call):
-        if each.signature.namespace not in _SURE and "Submission" not in each.signature.name:
+        if not each.signature.is_determined and "Submission" not in each.signature.name:
             return
     run = run_of_expression({**shared, **program.get(CONSTANTS, {})})
     _, _, evaluate = compiled(expression, ("", Tuple(())), run)
