@@ -27,7 +27,7 @@ from streams_orchestration.spl.types.types import BOOLEAN
 from streams_orchestration.spl.types.written import WrittenTypeError
 
 if TYPE_CHECKING:
-    from streams_orchestration.spl.programs.logic import LogicTexts
+    from streams_orchestration.spl.programs.logic import LogicText, LogicTexts
     from streams_orchestration.spl.programs.outcome import PortOutput
     from streams_orchestration.spl.programs.program import Program
 
@@ -96,15 +96,17 @@ class SplLogic(BaseModel):
 
         whole = place_of(self.at)
 
-        def placed(body: _Body) -> tuple[str, tuple[str, int, int], tuple[int, ...]]:
+        def placed(body: _Body) -> LogicText:
             return body.spl, place_of(body.at) if body.at else whole, body.lines
 
+        bodies = {("onTuple", port): body for port, body in self.on_tuple.items()}
+        bodies |= {("onPunct", port): body for port, body in self.on_punct.items()}
+        if self.on_process is not None:
+            bodies["onProcess", 0] = self.on_process
         return LogicTexts(
             placed(self.state),
-            {port: placed(body) for port, body in self.on_tuple.items()},
-            {port: placed(body) for port, body in self.on_punct.items()},
+            {event: placed(body) for event, body in bodies.items()},
             tuple(placed(each) for each in self.functions if isinstance(each, _Body)),
-            None if self.on_process is None else placed(self.on_process),
         )
 
     @property

@@ -35,14 +35,19 @@ Place = tuple[str, int, int]
 """The file, line and column of a text."""
 
 
-class LogicTexts(NamedTuple):
-    """The texts of an operator's logic: state variables, statements by number of the input port, and functions."""
+LogicText = tuple[str, Place, tuple[int, ...]]
+"""A text with its place, and the line of the file for each of its lines; without lines, they follow one another."""
 
-    state: tuple[str, Place, tuple[int, ...]]
-    on_tuple: Mapping[int, tuple[str, Place, tuple[int, ...]]]
-    on_punct: Mapping[int, tuple[str, Place, tuple[int, ...]]]
-    functions: tuple[tuple[str, Place, tuple[int, ...]], ...]
-    on_process: tuple[str, Place, tuple[int, ...]] | None = None
+
+class LogicTexts(NamedTuple):
+    """The texts of an operator's logic: state variables, statements by event and input port, and functions.
+
+    The event `onProcess` of a source has the port 0.
+    """
+
+    state: LogicText
+    bodies: Mapping[tuple[str, int], LogicText]
+    functions: tuple[LogicText, ...]
 
 
 class _Functions(NativeDefinitions):
@@ -89,11 +94,7 @@ def read_logic(
     reading = LogicReading(inputs, outputs, natives, submits=submits)
     functions = reading.functions(texts.functions)
     state = reading.state(texts.state)
-    handlers = [*(("onTuple", *each) for each in texts.on_tuple.items())]
-    handlers += [("onPunct", *each) for each in texts.on_punct.items()]
-    bodies = {(event, port): reading.body(event, port, text) for event, port, text in handlers}
-    if texts.on_process is not None:
-        bodies["onProcess", 0] = reading.process(texts.on_process)
+    bodies = {(event, port): reading.body(event, port, text) for (event, port), text in texts.bodies.items()}
     values = {
         port: [(reading.value(port, text, place), guard) for text, place, guard in each]
         for port, each in (expressions or {}).items()
@@ -139,7 +140,7 @@ class LogicReading:
         self.scope = Scope(definitions=self.known)
         self.submit = ("submit",) if submits else ()
 
-    def functions(self, texts: Sequence[tuple[str, Place, tuple[int, ...]]]) -> list[typed.Function]:
+    def functions(self, texts: Sequence[LogicText]) -> list[typed.Function]:
         """Read the functions of the program, each of which may call all others; leave out those with faulty syntax."""
         read: list[tuple[definitions.Function, Source]] = []
         for text, place, lines in texts:
@@ -157,7 +158,7 @@ class LogicReading:
             for (each, source), signature in zip(read, signatures, strict=True)
         ]
 
-    def state(self, text: tuple[str, Place, tuple[int, ...]]) -> list[typed.Declare]:
+    def state(self, text: LogicText) -> list[typed.Declare]:
         """Read the declarations of the state variables, and add the variables to the scope.
 
         Raises:
@@ -176,28 +177,15 @@ class LogicReading:
             raise ProgramTextError((), written) from error
         return found
 
-    def body(self, event: str, port: int, text: tuple[str, Place, tuple[int, ...]]) -> typed.Statement:
-        """Read the statements for an event of an input port: `onTuple`, or `onPunct` for a kind of punctuation mark.
+    def body(self, event: str, port: int, text: LogicText) -> typed.Statement:
+        """Read the statements for an event of an input port, or for `onProcess` of a source.
 
         Raises:
             ProgramTextError: there is no such input port, or the syntax of the text is faulty.
         """
-        if port >= len(self.inputs):
+        if event != "onProcess" and port >= len(self.inputs):
             message = f"{event}: there is no input port {port}"
             raise ProgramTextError((), message)
-        statements, source = self._statements(text)
-        names = self.submit if event == "onTuple" else (*self.submit, "currentPunct")
-        scope = logic_scope(self.scope, self._labelled(statements), *names)
-        if event == "onTuple":
-            scope = port_scope(scope, (self.inputs[port],))
-        return self._typed(statements, source, scope)
-
-    def process(self, text: tuple[str, Place, tuple[int, ...]]) -> typed.Statement:
-        """Read the statements of `onProcess` of a source. Raise ProgramTextError if their syntax is faulty."""
-        statements, source = self._statements(text)
-        return self._typed(statements, source, logic_scope(self.scope, self._labelled(statements), *self.submit))
-
-    def _statements(self, text: tuple[str, Place, tuple[int, ...]]) -> tuple[list[tree.Statement], LinedSource]:
         written, (file, line, column), lines = text
         tokens = tokenize(written)
         reader = StatementReader(tokens)
@@ -207,10 +195,11 @@ class LogicReading:
                 statements.append(reader.statement())
         except (FaultError, NestingError) as error:
             raise ProgramTextError((), written) from error
-        return statements, LinedSource(file, tokens, line, column, lines)
-
-    def _typed(self, statements: list[tree.Statement], source: LinedSource, scope: Scope) -> typed.Statement:
-        typing = StatementTyping(source, scope, self.mistakes)
+        names = (*self.submit, "currentPunct") if event == "onPunct" else self.submit
+        scope = logic_scope(self.scope, self._labelled(statements), *names)
+        if event == "onTuple":
+            scope = port_scope(scope, (self.inputs[port],))
+        typing = StatementTyping(LinedSource(file, tokens, line, column, lines), scope, self.mistakes)
         last = statements[-1]
         one = statements[0] if len(statements) == 1 else tree.Block(0, last.last, tuple(statements))
         return typing.statement(one)

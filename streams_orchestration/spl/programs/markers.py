@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from streams_orchestration.spl.language.walking import nodes_in
-from streams_orchestration.spl.programs.logic import LogicReading
+from streams_orchestration.spl.programs.logic import LogicReading, LogicText
 from streams_orchestration.spl.programs.reading import ProgramTextError
 from streams_orchestration.spl.types.types import INT32, Enumeration, Tuple, TupleAttribute
 from streams_orchestration.spl.typing import typed
@@ -43,7 +43,7 @@ def ports_with_markers(logic: Mapping[str, Any], inputs: int, outputs: int) -> f
             for port, body in dict(logic.get(event) or {}).items()
         ]
         if logic.get("onProcess"):
-            bodies.append(reading.process(_text(logic["onProcess"])))
+            bodies.append(reading.body("onProcess", 0, _text(logic["onProcess"])))
     except ProgramTextError:
         return None
     marked = [port for body in bodies for port in _marked(body)]
@@ -56,7 +56,7 @@ def _ports(logic: Mapping[str, Any], key: str, prefix: str, count: int) -> list[
     return [(name, _UNLIKE) for name in names]
 
 
-def _text(written: Any) -> tuple[str, tuple[str, int, int], tuple[int, ...]]:
+def _text(written: Any) -> LogicText:
     """Return the text of a part of logic, which has no place here; empty for a native function."""
     text = cast("Mapping[str, Any]", written).get("spl", "") if isinstance(written, Mapping) else written
     return str(text), ("", 1, 1), ()
