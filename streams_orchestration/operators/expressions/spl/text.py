@@ -153,18 +153,7 @@ def call_as_name(text: str, function: str) -> str:
     >>> call_as_name('(int32) Count() + length("Count()")', "Count")
     '(int32) Count + length("Count()")'
     """
-    from streams_orchestration.spl.language.tokens import tokenize
-
-    tokens = tokenize(text)
-    texts = tokens.texts
-    offsets = tokens.offsets
-    parts = list[str]()
-    done = 0
-    for index in range(len(texts) - 2):
-        if texts[index] == function and (texts[index + 1], texts[index + 2]) == ("(", ")"):
-            parts.append(text[done : offsets[index] + len(function)])
-            done = offsets[index + 2] + 1
-    return "".join([*parts, text[done:]])
+    return _replaced(text, lambda _, *call: function if call == (function, "(", ")") else None)
 
 
 def over_columns(text: str, columns: Mapping[tuple[str, str], str], types: str) -> str:
@@ -177,19 +166,31 @@ def over_columns(text: str, columns: Mapping[tuple[str, str], str], types: str) 
     """
     if not isinstance(text, SplText):
         return text
+
+    def column(before: str, port: str, mark: str, name: str) -> str | None:
+        return columns.get((port, name)) if mark == "." and before not in (".", "::") else None
+
+    return text.with_text(_replaced(text.text, column), {"In": types})
+
+
+def _replaced(text: str, change: Callable[[str, str, str, str], str | None]) -> str:
+    """Return a text of SPL in which some triples of tokens are replaced.
+
+    Args:
+        text: the text.
+        change: returns the new text of three tokens, or None to keep them, from the token before them and the three.
+    """
     from streams_orchestration.spl.language.tokens import tokenize
 
-    tokens = tokenize(text.text)
-    texts = tokens.texts
-    offsets = tokens.offsets
-    parts = list[str]()
-    done = 0
-    for index in range(len(texts) - 2):
-        column = columns.get((texts[index], texts[index + 2])) if texts[index + 1] == "." else None
-        if column is not None and (not index or texts[index - 1] not in (".", "::")):
-            parts += (text.text[done : offsets[index]], column)
-            done = offsets[index + 2] + len(texts[index + 2])
-    return text.with_text("".join([*parts, text.text[done:]]), {"In": types})
+    tokens = tokenize(text)
+    texts, offsets = ("", *tokens.texts), tokens.offsets
+    parts, done = list[str](), 0
+    for index in range(len(texts) - 3):
+        new = change(*texts[index : index + 4])
+        if new is not None:
+            parts += (text[done : offsets[index]], new)
+            done = offsets[index + 2] + len(texts[index + 3])
+    return "".join([*parts, text[done:]])
 
 
 def call_of(text: str) -> OuterCall | None:
