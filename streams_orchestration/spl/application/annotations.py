@@ -15,18 +15,12 @@ from streams_orchestration.spl.language.printing import text_of
 from streams_orchestration.spl.typing.spans import Report
 
 _KNOWN = {
-    "parallel": {
-        "width": "width",
-        "partitionBy": "partitionBy",
-        "broadcast": "broadcast",
-        "replicateHostTags": "replicateHostTags",
-    },
-    "consistent": {
-        **{key: key for key in ("trigger", "period", "drainTimeout", "resetTimeout", "maxConsecutiveResetAttempts")},
-    },
-    "threading": {key: key for key in ("model", "threads", "elastic")},
-    "eventTime": {key: key for key in ("eventTimeAttribute", "resolution", "lag", "minimumGap")},
+    "parallel": ("width", "partitionBy", "broadcast", "replicateHostTags"),
+    "consistent": ("trigger", "period", "drainTimeout", "resetTimeout", "maxConsecutiveResetAttempts"),
+    "threading": ("model", "threads", "elastic"),
+    "eventTime": ("eventTimeAttribute", "resolution", "lag", "minimumGap"),
 }
+"""Annotation -> its keys."""
 _IGNORED = frozenset(("view", "endpoint", "service", "icon", "spl_category", "spl_note", "spl_tags", "spl_function"))
 _CONFIGS = ("placement", "threadedPort", "restartable", "relocatable", "checkpoint", "hostPool")
 _WITHOUT_EFFECT = frozenset(

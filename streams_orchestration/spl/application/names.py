@@ -9,13 +9,13 @@ from streams_orchestration.spl.application.natives import Natives
 from streams_orchestration.spl.application.stream_names import StreamNames
 from streams_orchestration.spl.functions.signatures import TOOLKITS, Signature
 from streams_orchestration.spl.language import tree
-from streams_orchestration.spl.language.definitions import Composite, Definition, FormalParameter, Function
+from streams_orchestration.spl.language.definitions import Composite, Definition, Function
 from streams_orchestration.spl.language.walking import nodes_in
 from streams_orchestration.spl.models.operators import IMPLICIT_NAMESPACES
 from streams_orchestration.spl.toolkits.search import Toolkits
 from streams_orchestration.spl.toolkits.standard import COMPILED_ONLY, is_standard
 from streams_orchestration.spl.toolkits.units import LoadedUnit
-from streams_orchestration.spl.types.types import RSTRING, UNKNOWN, Enumeration, Type
+from streams_orchestration.spl.types.types import UNKNOWN, Enumeration, Type
 from streams_orchestration.spl.typing.checking import type_of
 from streams_orchestration.spl.typing.naming import type_of_meaning
 from streams_orchestration.spl.typing.scopes import (
@@ -32,11 +32,9 @@ from streams_orchestration.spl.typing.scopes import (
 )
 from streams_orchestration.spl.typing.spans import Mistake, Span
 from streams_orchestration.spl.typing.statements import signature_of
-from streams_orchestration.spl.typing.typed import Call, Constant, Expression
+from streams_orchestration.spl.typing.typed import Call, Expression
 
 Known = Callable[[Call], Expression | None]
-
-
 Operator = CompositeOperator | PrimitiveOperator
 
 
@@ -340,15 +338,3 @@ def _is_private(definition: Definition) -> bool:
 def _words(definition: tree.TypeDefinition) -> frozenset[str]:
     written = definition.type
     return frozenset(word.name for word in written.words) if isinstance(written, tree.EnumType) else frozenset()
-
-
-__all__ = [
-    "RSTRING",
-    "CompositeOperator",
-    "Constant",
-    "FileNames",
-    "Files",
-    "FormalParameter",
-    "Operator",
-    "PrimitiveOperator",
-]

@@ -227,7 +227,7 @@ def _signature(namespace: str, text: str) -> Signature:
             variables.append((variable, kind))
     names = tuple(name for name, _ in variables)
     parameters: list[Parameter] = []
-    for part in _separated(match["parameters"]):
+    for part in separated(match["parameters"]):
         mutable = part.startswith("mutable ")
         parameters.append(Parameter(_type(part.removeprefix("mutable "), names), mutable))
     result = VOID if match["result"] == "void" else _type(match["result"], names)
@@ -238,7 +238,7 @@ def _signature(namespace: str, text: str) -> Signature:
     )
 
 
-def _separated(text: str) -> list[str]:
+def separated(text: str) -> list[str]:
     """Split a text at its commas outside of brackets; parts lose blanks at their ends, and empty parts are left out."""
     parts, level = [""], 0
     for sign in text:

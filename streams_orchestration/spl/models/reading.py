@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from streams_orchestration.spl.functions.signatures import Signature, UnreadableSignatureError, signature_of_text
+from streams_orchestration.spl.functions.signatures import (
+    Signature,
+    UnreadableSignatureError,
+    separated,
+    signature_of_text,
+)
 from streams_orchestration.spl.models.operators import InputPorts, OutputPorts, ParameterModel, SplOperatorModel
 
 _OutputFunctions = tuple[tuple[Signature, ...], tuple[str, ...]]
@@ -43,10 +48,7 @@ def read_model(path: Path, kind: str) -> SplOperatorModel:
     Raises:
         ModelError: the file cannot be read as an operator model.
     """
-    root = _root(path)
-    if _local(root) != "operatorModel":
-        message = f"{path} is not an operator model: it begins with {_local(root)}"
-        raise ModelError(message)
+    root = _root(path, "operatorModel", "an operator model")
     return model_of_element(root, kind)
 
 
@@ -56,10 +58,7 @@ def read_toolkit(path: Path) -> dict[str, SplOperatorModel]:
     Raises:
         ModelError: the file cannot be read as an index of a toolkit.
     """
-    root = _root(path)
-    if _local(root) != "toolkitModel":
-        message = f"{path} is not an index of a toolkit: it begins with {_local(root)}"
-        raise ModelError(message)
+    root = _root(path, "toolkitModel", "an index of a toolkit")
     models: dict[str, SplOperatorModel] = {}
     for namespace in _all(root, "namespace"):
         for each in _all(namespace, "primitiveOperator"):
@@ -75,10 +74,7 @@ def read_functions(path: Path) -> tuple[Prototype, ...]:
     Raises:
         ModelError: the file cannot be read as a function model.
     """
-    root = _root(path)
-    if _local(root) != "functionModel":
-        message = f"{path} is not a function model: it begins with {_local(root)}"
-        raise ModelError(message)
+    root = _root(path, "functionModel", "a function model")
     found: list[Prototype] = []
     for each in _all(root, "prototype"):
         text = without_names(each.text or "")
@@ -183,14 +179,7 @@ def without_names(prototype: str) -> str:
     stateful = bool(_STATEFUL.match(text))
     head, _, rest = _MODIFIERS.sub("", text).partition("(")
     head = " ".join([*["stateful"] * stateful, *words.replace(">", "> ").split(), head])
-    parts, level = [""], 0
-    for sign in rest.rpartition(")")[0]:
-        level += (sign in "<{[") - (sign in ">}]")
-        if sign == "," and not level:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    types = [_PARAMETER_NAME.sub("", part.strip()) for part in parts if part.strip()]
+    types = [_PARAMETER_NAME.sub("", part) for part in separated(rest.rpartition(")")[0])]
     return f"{head.strip()}({', '.join(types)})"
 
 
@@ -201,7 +190,7 @@ def _cardinality(element: ET.Element) -> int | None:
     return int(text) if text.isdecimal() else 1
 
 
-def _root(path: Path) -> ET.Element:
+def _root(path: Path, name: str, what: str) -> ET.Element:
     try:
         if path.stat().st_size > _LARGEST:
             message = f"{path} has more than {_LARGEST} bytes"
@@ -214,10 +203,14 @@ def _root(path: Path) -> ET.Element:
         message = f"{path} declares entities, which are not allowed in an operator model"
         raise ModelError(message)
     try:
-        return ET.fromstring(text)  # noqa: S314 - entities are refused above
+        root = ET.fromstring(text)  # noqa: S314 - entities are refused above
     except ET.ParseError as error:
         message = f"{path} is not XML: {error}"
         raise ModelError(message) from error
+    if _local(root) != name:
+        message = f"{path} is not {what}: it begins with {_local(root)}"
+        raise ModelError(message)
+    return root
 
 
 def _local(element: ET.Element) -> str:
