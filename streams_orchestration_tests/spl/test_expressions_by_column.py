@@ -80,3 +80,12 @@ def test_a_constant_that_no_column_can_hold_is_compared_in_a_loop(text: str, val
     _, may_fail, evaluate_columns = compiled(read_expression(text, [("In", type_)]), ("In", type_))
     assert may_fail
     assert evaluate_columns({"s": pa.array(["a", "b"])}, 2).to_pylist() == values
+
+
+def test_an_attribute_that_cannot_be_read_fails_its_tuple():
+    type_ = type_of_text("tuple<decimal64 d>")
+    assert isinstance(type_, Tuple)
+    _, _, evaluate_columns = compiled(read_expression("In.d + 1.0d", [("In", type_)]), ("In", type_))
+    with pytest.raises(FailedError, match="d cannot be read: 'one' is not a decimal number") as failed:
+        evaluate_columns({"d": pa.array(["1.5", "one", "two"])}, 3)
+    assert failed.value.position == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 # pyright: standard
 import functools
 import itertools
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -124,30 +125,36 @@ def _texts(array: pa.Array) -> list[str]:
     return series.to_list()
 
 
+def refuse_nulls(name: str, array: pa.Array, type_: Type, file: str) -> None:
+    """Raise FailedError if an attribute that a program in a file reads is null without being optional."""
+    if array.null_count and not isinstance(type_, Optional):
+        message = f"{name} is null, but its type in SPL is not optional"
+        raise FailedError(message, file, array.is_null().index(True).as_py())
+
+
 def attribute_values(name: str, array: pa.Array, type_: Type, file: str) -> list[Any]:
     """Return the values of an attribute that a program in a file reads.
 
     Raises:
         FailedError: a value does not have the type; the error has the index of the first such value.
     """
-    if array.null_count and not isinstance(type_, Optional):
-        message = f"{name} is null, but its type in SPL is not optional"
-        raise FailedError(message, file, array.is_null().index(True).as_py())
+    refuse_nulls(name, array, type_, file)
     try:
         return values_of(array, type_)
     except RunError as error:
         message = f"{name} cannot be read: {error}"
-        raise FailedError(message, file, _first_unreadable(array, type_)) from error
+        index = first_failing(len(array), lambda at: values_of(array.take(pa.array([at])), type_))
+        raise FailedError(message, file, index) from error
 
 
-def _first_unreadable(array: pa.Array, type_: Type) -> int:
-    """Return the index of the first value of a column for which `values_of` fails; the last index if none fails."""
-    for index in range(len(array)):
+def first_failing(count: int, attempt: Callable[[int], object]) -> int:
+    """Return the first index for which an attempt raises RunError; the last one if none does."""
+    for index in range(count):
         try:
-            values_of(array.take(pa.array([index])), type_)
+            attempt(index)
         except RunError:
             return index
-    return len(array) - 1
+    return count - 1
 
 
 def _optional_values(array: pa.Array, content: Type) -> list[Any]:

@@ -6,14 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 
-from streams_orchestration.spl.programs.columns import array_of, is_carried, values_of
+from streams_orchestration.spl.programs.columns import (
+    array_of,
+    attribute_values,
+    first_failing,
+    is_carried,
+    refuse_nulls,
+)
 from streams_orchestration.spl.programs.errors import ProgramError, RunError
 from streams_orchestration.spl.programs.loops.ports import Environment, ExpressionValue, PortProgram
 from streams_orchestration.spl.programs.natives import NativeFunction
 from streams_orchestration.spl.programs.outcome import FailedError
 from streams_orchestration.spl.programs.run import Run
 from streams_orchestration.spl.programs.vectorised import by_columns
-from streams_orchestration.spl.types.types import Optional, Tuple, Type
+from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing import typed
 
 Evaluation = Callable[[Mapping[str, pa.Array], int], pa.Array]
@@ -44,49 +50,26 @@ def compiled(
     if not is_carried(expression.type):
         message = f"values of type {expression.type} compile but cannot run (SO0720)"
         raise ProgramError(message, expression.span)
+    place, known = str(expression.span), {each.name: each.type for each in port[1].attributes}
     found = by_columns(expression)
     if found is not None:
-        required = [name for name in found.names if not isinstance(port[1].type_of(name), Optional)]
 
         def evaluate(columns: Mapping[str, pa.Array], count: int) -> pa.Array:
-            _refuse_nulls(columns, required, expression)
+            for name in found.names:
+                refuse_nulls(name, columns[name], known[name], place)
             return found.evaluate(columns, count)
 
         return found.names, False, evaluate
     environment = Environment([port], functions=functions, natives=natives)
     program = PortProgram(environment, run or Run(), 0, None, [ExpressionValue(expression)])
-    types = {name: port[1].type_of(name) for name in program.attributes}
 
     def in_a_loop(columns: Mapping[str, pa.Array], count: int) -> pa.Array:
-        _refuse_nulls(columns, [name for name, type_ in types.items() if not isinstance(type_, Optional)], expression)
-        lists = {name: values_of(columns[name], _known(type_)) for name, type_ in types.items()}
+        lists = {name: attribute_values(name, columns[name], known[name], place) for name in program.attributes}
         values = program({}, lists, count)[0]
         try:
             return array_of(values, expression.type)
         except RunError as error:
-            raise FailedError(str(error), str(expression.span), _first_wrong(values, expression.type)) from error
+            index = first_failing(len(values), lambda at: array_of([values[at]], expression.type))
+            raise FailedError(str(error), place, index) from error
 
     return tuple(program.attributes), True, in_a_loop
-
-
-def _known(type_: Type | None) -> Type:
-    assert type_ is not None
-    return type_
-
-
-def _refuse_nulls(columns: Mapping[str, pa.Array], names: list[str], expression: typed.Expression) -> None:
-    """Raise FailedError if an attribute is null although its SPL type is not optional."""
-    for name in names:
-        if columns[name].null_count:
-            place = columns[name].is_null().index(True).as_py()
-            message = f"{name} is null, but its type in SPL is not optional"
-            raise FailedError(message, str(expression.span), place)
-
-
-def _first_wrong(values: list[object], type_: Type) -> int:
-    for place, value in enumerate(values):
-        try:
-            array_of([value], type_)
-        except RunError:
-            return place
-    return 0
