@@ -69,6 +69,7 @@ SPL_LAYERS = {
             "registry",
             "patterns",
             "collection_types",
+            "searches",
             "spl_string",
             "spl_numbers",
             "spl_collection",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from streams_orchestration.expressions.value_texts import single
 from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.programs.library.spl_string import cut
 from streams_orchestration.spl.programs.library.spl_time import from_seconds, to_seconds
@@ -20,7 +21,6 @@ from streams_orchestration.spl.programs.values import (
     freezing,
     is_compound,
     same,
-    single,
     text_function,
     thawing,
     value_function,

@@ -18,7 +18,7 @@ from typing import Any
 from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.programs.library.spl_string import decoded
 from streams_orchestration.spl.programs.library.spl_time import checked
-from streams_orchestration.spl.programs.values import freezing, same, unequal_to_itself
+from streams_orchestration.spl.programs.values import freezing, member, same, unequal_to_itself
 from streams_orchestration.spl.programs.wrapping import (
     context_of,
     float_quotient,
@@ -110,17 +110,6 @@ def _shift(symbol: str, left: Type) -> Operation:
     if symbol == "<<":
         return lambda value, by: wrap(value << (by & mask))
     return lambda value, by: value >> (by & mask)
-
-
-def member(container: Type) -> Operation:
-    """Return the function that implements `in` for a type of container."""
-    assert isinstance(container, Collection)
-    element = container.elements[0]
-    freeze = same if container.kind == "list" else freezing(element)
-    differs = unequal_to_itself(element)
-    if differs is not None:
-        return lambda value, values: freeze(value) in values and not differs(value)
-    return lambda value, values: freeze(value) in values
 
 
 def _mapped(symbol: str, left: Type, right: Type) -> Operation | None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 # pyright: standard
 import functools
 import math
-import struct
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
@@ -205,6 +204,17 @@ def refreezing(type_: Type) -> Function:
     return freeze if thaw is same else lambda key: freeze(thaw(key))
 
 
+def member(container: Type) -> Callable[[Any, Any], bool]:
+    """Return the function that implements `in` for a type of container."""
+    assert isinstance(container, Collection)
+    element = container.elements[0]
+    freeze = same if container.kind == "list" else freezing(element)
+    differs = unequal_to_itself(element)
+    if differs is not None:
+        return lambda value, values: freeze(value) in values and not differs(value)
+    return lambda value, values: freeze(value) in values
+
+
 @functools.lru_cache(maxsize=1024)
 def thawing(type_: Type) -> Function:
     """Return the function that converts keys back to values, the inverse of `freezing`.
@@ -326,11 +336,3 @@ def value_function(type_: Type) -> Function:
             raise RunError(str(error)) from None
 
     return convert
-
-
-def single(value: float) -> float:
-    """Round a float64 to the nearest float32, which is an infinity for a number that is too large."""
-    try:
-        return struct.unpack("f", struct.pack("f", value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)

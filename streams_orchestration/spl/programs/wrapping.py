@@ -15,8 +15,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from streams_orchestration.expressions.value_texts import single
 from streams_orchestration.spl.programs.errors import RunError
-from streams_orchestration.spl.programs.values import same, single
+from streams_orchestration.spl.programs.values import same
 from streams_orchestration.spl.types.literals import DECIMAL_EXPONENTS
 from streams_orchestration.spl.types.types import (
     DECIMALS,
@@ -171,13 +172,7 @@ def ordering(type_: Type) -> Callable[[Any], Any] | None:
             return None
 
 
-def greater(type_: Type) -> Callable[[Any, Any], Any]:
-    """Return the function that returns the greater one of two values of a type, the first of equal ones or with NaN."""
+def preferring(better: Callable[[Any, Any], bool], type_: Type) -> Callable[[Any, Any], Any]:
+    """Return the function that returns the better one of two values of a type, the first of equal ones or with NaN."""
     key = ordering(type_) or same
-    return lambda one, other: other if key(other) > key(one) else one
-
-
-def lesser(type_: Type) -> Callable[[Any, Any], Any]:
-    """Return the function that returns the lesser one of two values of a type, the first of equal ones or with NaN."""
-    key = ordering(type_) or same
-    return lambda one, other: other if key(other) < key(one) else one
+    return lambda one, other: other if better(key(other), key(one)) else one

@@ -11,10 +11,10 @@ from __future__ import annotations
 import decimal
 import math
 import re
-import struct
 from dataclasses import dataclass
 from decimal import Decimal
 
+from streams_orchestration.expressions.value_texts import single
 from streams_orchestration.spl.types.types import DECIMALS, FLOATS, INTEGERS, SIGNED, Primitive, range_of
 
 _NUMBER = re.compile(r"(?P<digits>[0-9.]+(?:[eE][+-]?[0-9]+)?)(?P<suffix>[sufdbhwlq]*)")
@@ -117,11 +117,7 @@ def _hexadecimal(text: str, digits: str, kind: str, *, negative: bool) -> Number
 
 
 def _float(type_: Primitive, written: str) -> float:
-    value = float(written)
-    try:
-        nearest = value if FLOATS[type_] == 64 else struct.unpack("f", struct.pack("f", value))[0]
-    except OverflowError:
-        nearest = math.inf
+    nearest = float(written) if FLOATS[type_] == 64 else single(float(written))
     if math.isinf(nearest):
         raise _outside(type_, written)
     return nearest

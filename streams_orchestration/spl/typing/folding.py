@@ -10,10 +10,11 @@ Integers wrap around, floats have the width of their type. Nothing is folded tha
 from __future__ import annotations
 
 import math
-import struct
+import operator as python_operators
 from collections.abc import Callable
 from typing import Any
 
+from streams_orchestration.expressions.value_texts import single
 from streams_orchestration.spl.types.types import (
     BOOLEAN,
     FLOATS,
@@ -31,26 +32,19 @@ from streams_orchestration.spl.types.types import (
 from streams_orchestration.spl.typing.typed import Binary, Cast, Choice, Constant, Expression, Prefix
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": lambda left, right: left == right,
-    "!=": lambda left, right: left != right,
-    "<": lambda left, right: left < right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
+    "==": python_operators.eq,
+    "!=": python_operators.ne,
+    "<": python_operators.lt,
+    "<=": python_operators.le,
+    ">": python_operators.gt,
+    ">=": python_operators.ge,
 }
-_INTEGERS: dict[str, Callable[[int, int], int]] = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "&": lambda left, right: left & right,
-    "|": lambda left, right: left | right,
-    "^": lambda left, right: left ^ right,
+_FLOATS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": python_operators.add,
+    "-": python_operators.sub,
+    "*": python_operators.mul,
 }
-_FLOATS: dict[str, Callable[[float, float], float]] = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-}
+_INTEGERS: dict[str, Callable[[Any, Any], Any]] = {**_FLOATS, "&": int.__and__, "|": int.__or__, "^": int.__xor__}
 
 
 def folded(node: Expression) -> Expression:
@@ -97,11 +91,7 @@ def wrapped(type_: Primitive, value: int) -> int:
 
 def rounded(type_: Primitive, value: float) -> float | None:
     """Return a number rounded to a float type; None if the result is not finite."""
-    if FLOATS[type_] == 32 and math.isfinite(value):
-        try:
-            value = struct.unpack("f", struct.pack("f", value))[0]
-        except OverflowError:
-            return None
+    value = single(value) if FLOATS[type_] == 32 else value
     return value if math.isfinite(value) else None
 
 

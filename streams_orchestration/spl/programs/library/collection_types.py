@@ -39,6 +39,17 @@ def bounded(type_: Type, change: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
+def on_copy(change: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that returns a changed copy of a collection, and leaves the collection unchanged."""
+
+    def changed(collection: Any, *arguments: Any) -> Any:
+        copied = collection.copy()
+        change(copied, *arguments)
+        return copied
+
+    return changed
+
+
 def scalars(values: Iterable[Any], type_: Type) -> list[Any]:
     """Return the elements of a list or set, or the keys of a map, as values."""
     thaw = thawing(type_)

@@ -71,17 +71,11 @@ def typed(
     return register
 
 
-def plain(
-    *names: str,
-    when: Callable[[tuple[Type, ...]], bool] = _any,
-    run: bool = False,
-    assigns: tuple[int, ...] = (),
-    first: bool = False,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function whose implementation does not depend on types; the arguments mean the same as in `typed`."""
+def plain(*names: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a function whose implementation does not depend on types; `typed` describes the options."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        typed(*names, when=when, run=run, assigns=assigns, first=first)(lambda _types, _result: function)
+        typed(*names, **options)(lambda _types, _result: function)
         return function
 
     return register

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 # pyright: standard
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -18,10 +19,11 @@ from streams_orchestration.spl.programs.library.collection_types import (
     LIST,
     bounded,
     element_of,
+    on_copy,
 )
 from streams_orchestration.spl.programs.library.registry import blobs_first, collections_first, plain, typed
 from streams_orchestration.spl.programs.values import freezing, same, unequal_to_itself
-from streams_orchestration.spl.programs.wrapping import greater, lesser, ordering, wrapper
+from streams_orchestration.spl.programs.wrapping import ordering, preferring, wrapper
 from streams_orchestration.spl.types.types import Collection, Type, is_string
 
 plain("size", when=collections_first)(len)
@@ -47,15 +49,8 @@ def _insert_m(types: tuple[Type, ...], _: Type) -> Callable[..., None]:
 
 
 @typed("insert", when=LIST)
-def _insert(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    change = _insert_m(types, _)
-
-    def insert(values: list[Any], new: Any, at: int) -> list[Any]:
-        changed = list(values)
-        change(changed, new, at)
-        return changed
-
-    return insert
+def _insert(types: tuple[Type, ...], result: Type) -> Callable[..., Any]:
+    return on_copy(_insert_m(types, result))
 
 
 @typed("appendM", when=LIST)
@@ -75,16 +70,18 @@ def _pairs(one: list[Any], other: list[Any]) -> Iterator[tuple[Any, Any]]:
     return zip(one, other, strict=True)
 
 
-@typed("pairwiseMin", when=LIST)
-def _pairwise_min(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    least = lesser(element_of(types[0]))
-    return lambda one, other: [least(*pair) for pair in _pairs(one, other)]
+def _pairwise(name: str, better: Callable[[Any, Any], bool]) -> None:
+    """Register the function that returns the better elements of two lists, pair by pair."""
+
+    def make(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+        choose = preferring(better, element_of(types[0]))
+        return lambda one, other: [choose(*pair) for pair in _pairs(one, other)]
+
+    typed(name, when=LIST)(make)
 
 
-@typed("pairwiseMax", when=LIST)
-def _pairwise_max(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    most = greater(element_of(types[0]))
-    return lambda one, other: [most(*pair) for pair in _pairs(one, other)]
+_pairwise("pairwiseMin", operator.lt)
+_pairwise("pairwiseMax", operator.gt)
 
 
 @typed("pairwiseCompare")
@@ -155,10 +152,7 @@ def _remove(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     return _without_each if isinstance(types[1], Collection) else _without
 
 
-@plain("clearM", when=collections_first)
-def clear(values: Any) -> None:
-    """Remove all elements of a collection."""
-    values.clear()
+plain("clearM", when=collections_first)(lambda values: values.clear())
 
 
 def sorted_by(type_: Type) -> Callable[[Iterable[Any]], list[Any]]:

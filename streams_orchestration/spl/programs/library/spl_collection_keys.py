@@ -13,22 +13,18 @@ from streams_orchestration.spl.programs.library.collection_types import (
     bounded,
     element_of,
     kinds,
+    on_copy,
     scalars,
 )
 from streams_orchestration.spl.programs.library.registry import typed
-from streams_orchestration.spl.programs.values import freezing, refreezing, same, unequal_to_itself
+from streams_orchestration.spl.programs.values import freezing, member, refreezing, same
 from streams_orchestration.spl.types.types import Collection, Type
 
 
 @typed("has")
 def _has(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    element = element_of(types[0])
-    freeze, differs = freezing(element), unequal_to_itself(element)
-    if types[0].kind == "list":  # type: ignore[union-attr]
-        freeze = same
-    if differs is not None:
-        return lambda values, wanted: freeze(wanted) in values and not differs(wanted)
-    return lambda values, wanted: freeze(wanted) in values
+    is_member = member(types[0])
+    return lambda values, wanted: is_member(wanted, values)
 
 
 @typed("insertM", when=SET)
@@ -58,14 +54,8 @@ def _set_many(key: Callable[[Any], Any]) -> Callable[..., None]:
 
 @typed("insert", when=kinds("set", "map"))
 def _insert_copy(types: tuple[Type, ...], result: Type) -> Callable[..., Any]:
-    change = (_insert_set if cast("Collection", types[0]).kind == "set" else _insert_map)(types, result)
-
-    def insert(values: dict[Any, Any], *rest: Any) -> dict[Any, Any]:
-        changed = dict(values)
-        change(changed, *rest)
-        return changed
-
-    return insert
+    insert = _insert_set if cast("Collection", types[0]).kind == "set" else _insert_map
+    return on_copy(insert(types, result))
 
 
 @typed("insertM", when=MAP)

@@ -1,7 +1,5 @@
 """`spl.collection`: searches in lists.
 
-A search from a negative start begins at 0, and a search backwards from there finds nothing.
-
 >>> BUILTINS["findLast"][0][1].make((Collection("list", (INT32,)), INT32, INT32), INT32)([1, 2, 1], 1, 1)
 0
 """
@@ -14,6 +12,7 @@ from typing import Any
 
 from streams_orchestration.spl.programs.library.collection_types import LIST, element_of
 from streams_orchestration.spl.programs.library.registry import BUILTINS, typed
+from streams_orchestration.spl.programs.library.searches import OF_OTHERS, backwards, first, forwards, search_among
 from streams_orchestration.spl.programs.values import unequal_to_itself
 from streams_orchestration.spl.types.types import INT32, Collection, Type
 
@@ -54,24 +53,6 @@ def _find_not_of(types: tuple[Type, ...], _: Type) -> Callable[..., list[int]]:
     return lambda values, unwanted: [at for at, found in enumerate(map(among(unwanted), values)) if not found]
 
 
-def _forwards(values: list[Any], start: int = 0) -> range:
-    """Return the indexes from `start`, or from 0 if `start` is negative, to the end."""
-    return range(max(start, 0), len(values))
-
-
-def _backwards(values: list[Any], start: int) -> range:
-    """Return the indexes from `start`, or from the last element if `start` is beyond it, down to 0.
-
-    There are none if `start` is negative.
-    """
-    return range(min(start, len(values) - 1), -1, -1)
-
-
-def _first(values: list[Any], places: range, test: Callable[[Any], bool]) -> int:
-    """Return the first of several indexes whose element passes a test, or -1."""
-    return next((at for at in places if test(values[at])), -1)
-
-
 def _is_sublist(types: tuple[Type, ...]) -> bool:
     """Return True if the second argument is a sublist to search for, and not a single element that is a list."""
     element = element_of(types[0])
@@ -83,7 +64,7 @@ def _find_first(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
     if _is_sublist(types):
         return _of_equal_parts(types[1], find_first_part)
     equals = _equals(types)
-    return lambda values, wanted, start=0: _first(values, _forwards(values, start), equals(wanted))
+    return lambda values, wanted, start=0: first(values, forwards(values, start), equals(wanted))
 
 
 def find_first_part(values: list[Any], part: list[Any], start: int = 0) -> int:
@@ -91,7 +72,7 @@ def find_first_part(values: list[Any], part: list[Any], start: int = 0) -> int:
 
     An empty sublist occurs at each index of the list.
     """
-    return next((at for at in _forwards(values, start) if values[at : at + len(part)] == part), -1)
+    return next((at for at in forwards(values, start) if values[at : at + len(part)] == part), -1)
 
 
 @typed("findLast", when=LIST)
@@ -99,13 +80,13 @@ def _find_last(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
     if _is_sublist(types):
         return _of_equal_parts(types[1], find_last_part)
     equals = _equals(types)
-    return lambda values, wanted, start: _first(values, _backwards(values, start), equals(wanted))
+    return lambda values, wanted, start: first(values, backwards(values, start), equals(wanted))
 
 
 def find_last_part(values: list[Any], part: list[Any], last: int) -> int:
     """Return the last index of a sublist that ends at the index `last` or before; -1 without one, or if it is empty."""
     within = values[: last + 1] if last >= 0 else []
-    places = _backwards(within, len(within))
+    places = backwards(within, len(within))
     return next((at for at in places if part and within[at : at + len(part)] == part), -1)
 
 
@@ -117,22 +98,5 @@ def _of_equal_parts(type_: Type, search: Callable[..., int]) -> Callable[..., in
     return lambda values, part, *limit: -1 if differs(part) else search(values, part, *limit)
 
 
-def _found_of(*, forwards: bool, wanted: bool) -> Callable[[tuple[Type, ...], Type], Callable[..., int]]:
-    """Return the maker of a search for the first element, or the last one, that another list has, or has not."""
-
-    def make(types: tuple[Type, ...], _: Type) -> Callable[..., int]:
-        among, places = _among(types), _forwards if forwards else _backwards
-
-        def search(values: list[Any], others: list[Any], start: int = 0) -> int:
-            test = among(others)
-            return _first(values, places(values, start), test if wanted else lambda each: not test(each))
-
-        return search
-
-    return make
-
-
-typed("findFirstOf", when=LIST)(_found_of(forwards=True, wanted=True))
-typed("findFirstNotOf", when=LIST)(_found_of(forwards=True, wanted=False))
-typed("findLastOf", when=LIST)(_found_of(forwards=False, wanted=True))
-typed("findLastNotOf", when=LIST)(_found_of(forwards=False, wanted=False))
+for _name in OF_OTHERS:
+    typed(_name, when=LIST)(lambda types, _, name=_name: search_among(name, _among(types)))

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 # pyright: standard
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from streams_orchestration.spl.programs.library.registry import BUILTINS, collections_first, plain, typed
+from streams_orchestration.spl.programs.values import same
 from streams_orchestration.spl.programs.wrapping import ordering, truncated, wrapper
 from streams_orchestration.spl.types.types import FLOATS, INTEGERS, Primitive, Type
 
@@ -124,22 +126,18 @@ def _pow(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     return power
 
 
-@typed("max", when=_of_scalars)
-def _max(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    key = ordering(types[0])
-    if key is None:
-        return lambda one, other: one if one >= other else other
-    return lambda one, other: one if key(one) >= key(other) else other
+def _extreme(name: str, keeps: Callable[[Any, Any], bool]) -> None:
+    """Register a function that returns the first of two numbers if a comparison with the second one is true."""
+
+    def make(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+        key = ordering(types[0]) or same
+        return lambda one, other: one if keeps(key(one), key(other)) else other
+
+    typed(name, when=_of_scalars)(make)
 
 
-@typed("min", when=_of_scalars)
-def _min(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    key = ordering(types[0])
-    if key is None:
-        return lambda one, other: one if one <= other else other
-    return lambda one, other: one if key(one) <= key(other) else other
-
-
+_extreme("max", operator.ge)
+_extreme("min", operator.le)
 plain("PI")(lambda: math.pi)
 plain("isNaN")(math.isnan)
 plain("isInf")(math.isinf)

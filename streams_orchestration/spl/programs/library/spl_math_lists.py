@@ -10,6 +10,7 @@ from __future__ import annotations
 # pyright: standard
 import functools
 import math
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -20,9 +21,8 @@ from streams_orchestration.spl.programs.values import default_of
 from streams_orchestration.spl.programs.wrapping import (
     context_of,
     float_quotient,
-    greater,
-    lesser,
     ordering,
+    preferring,
     quotient,
     truncated,
     wrapper,
@@ -41,24 +41,19 @@ def _abs(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
     return lambda values: list(map(absolute, values))
 
 
-@typed("max", when=LIST)
-def _max(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    return _chosen(types, greater)
+def _chosen(name: str, better: Callable[[Any, Any], bool]) -> None:
+    """Register the function that returns the best element of a list; the default of its type for an empty list."""
+
+    def make(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
+        element = element_of(types[0])
+        choose = preferring(better, element)
+        return lambda values: functools.reduce(choose, values) if values else default_of(element)
+
+    typed(name, when=LIST)(make)
 
 
-@typed("min", when=LIST)
-def _min(types: tuple[Type, ...], _: Type) -> Callable[..., Any]:
-    return _chosen(types, lesser)
-
-
-def _chosen(types: tuple[Type, ...], choice: Callable[[Type], Callable[[Any, Any], Any]]) -> Callable[..., Any]:
-    """Return a function that reduces a list by a choice between two elements, such as the smaller one.
-
-    An empty list gives the default of its element type.
-    """
-    element = element_of(types[0])
-    choose = choice(element)
-    return lambda values: functools.reduce(choose, values) if values else default_of(element)
+_chosen("max", operator.gt)
+_chosen("min", operator.lt)
 
 
 @typed("sum", when=LIST)

@@ -28,6 +28,7 @@ from streams_orchestration.spl.programs.library.patterns import (
     replacement,
 )
 from streams_orchestration.spl.programs.library.registry import blobs_first, plain, strings_first, typed
+from streams_orchestration.spl.programs.library.searches import OF_OTHERS, search_among
 from streams_orchestration.spl.types.types import USTRING, BoundedString, Type
 
 _LOWER = str.maketrans({chr(code): chr(code + 32) for code in range(ord("A"), ord("Z") + 1)})
@@ -122,59 +123,23 @@ def _substring(types: tuple[Type, ...], result: Type) -> Callable[..., Any]:
     return by_type(substring_bytes, substring)(types, result)
 
 
-def find_first(text: str, part: str, start: int = 0) -> int:
-    """Return the index of the first occurrence of a part from `start` on, or -1; a negative start counts as 0."""
-    return text.find(part, max(start, 0))
-
-
-def _find_first_bytes(text: str, part: str, start: int = 0) -> int:
-    return text.encode().find(part.encode(), max(start, 0))
-
-
-typed("findFirst", when=strings_first)(by_type(_find_first_bytes, find_first))
-
-
-def find_last(text: str, part: str, start: int) -> int:
-    """Return the index of the last occurrence of a part that begins at `start` or before, or -1."""
-    return -1 if start < 0 else text.rfind(part, 0, start + len(part))
-
-
-def _find_last_bytes(text: str, part: str, start: int) -> int:
-    data, wanted = text.encode(), part.encode()
-    return -1 if start < 0 else data.rfind(wanted, 0, start + len(wanted))
-
-
-typed("findLast", when=strings_first)(by_type(_find_last_bytes, find_last))
-
-
-def find_first_of(text: str, characters: str, start: int = 0) -> int:
-    """Return the index of the first character, from `start` on, that is among the given characters, or -1."""
-    return next((at for at in range(max(start, 0), len(text)) if text[at] in characters), -1)
-
-
-def find_first_not_of(text: str, characters: str, start: int = 0) -> int:
-    """Return the index of the first character, from `start` on, that is not among the given characters, or -1."""
-    return next((at for at in range(max(start, 0), len(text)) if text[at] not in characters), -1)
-
-
-def find_last_of(text: str, characters: str, start: int) -> int:
-    """Return the index of the last character, up to and including `start`, that is among some characters, or -1."""
-    return next((at for at in range(min(start, len(text) - 1), -1, -1) if text[at] in characters), -1)
-
-
-def find_last_not_of(text: str, characters: str, start: int) -> int:
-    """Return the index of the last character, up to and including `start`, that is not among some, or -1."""
-    return next((at for at in range(min(start, len(text) - 1), -1, -1) if text[at] not in characters), -1)
-
-
 def _on_bytes(function: Callable[..., int]) -> Callable[..., int]:
     return lambda text, characters, *rest: function(text.encode(), characters.encode(), *rest)
 
 
-typed("findFirstOf", when=strings_first)(by_type(_on_bytes(find_first_of), find_first_of))
-typed("findFirstNotOf", when=strings_first)(by_type(_on_bytes(find_first_not_of), find_first_not_of))
-typed("findLastOf", when=strings_first)(by_type(_on_bytes(find_last_of), find_last_of))
-typed("findLastNotOf", when=strings_first)(by_type(_on_bytes(find_last_not_of), find_last_not_of))
+def _find_first(text: Any, part: Any, start: int = 0) -> int:
+    return text.find(part, max(start, 0))
+
+
+def _find_last(text: Any, part: Any, start: int) -> int:
+    return -1 if start < 0 else text.rfind(part, 0, start + len(part))
+
+
+for _name, _search in (
+    *(("findFirst", _find_first), ("findLast", _find_last)),
+    *((name, search_among(name, lambda others: others.__contains__)) for name in OF_OTHERS),
+):
+    typed(_name, when=strings_first)(by_type(_on_bytes(_search), _search))
 
 
 @functools.lru_cache(maxsize=256)
@@ -221,33 +186,9 @@ plain("ltrim")(str.lstrip)
 plain("rtrim")(str.rstrip)
 
 
-@typed("upper")
-def _upper(types: tuple[Type, ...], _: Type) -> Callable[[str], str]:
-    return str.upper if types[0] == USTRING else ascii_upper
-
-
-@typed("lower")
-def _lower(types: tuple[Type, ...], _: Type) -> Callable[[str], str]:
-    return str.lower if types[0] == USTRING else ascii_lower
-
-
-def ascii_upper(text: str) -> str:
-    """Return the text with the letters a to z in upper case."""
-    return text.upper() if text.isascii() else text.translate(_UPPER)
-
-
-def ascii_lower(text: str) -> str:
-    """Return the text with the letters A to Z in lower case."""
-    return text.lower() if text.isascii() else text.translate(_LOWER)
-
-
-@typed("toCharacterCode")
-def _to_character_code(types: tuple[Type, ...], _: Type) -> Callable[[str], int]:
-    if types[0] == USTRING:
-        return lambda text: ord(text[0]) if text else 0
-    return lambda text: text.encode()[0] if text else 0
-
-
+typed("upper")(by_type(lambda text: text.translate(_UPPER), str.upper))
+typed("lower")(by_type(lambda text: text.translate(_LOWER), str.lower))
+typed("toCharacterCode")(by_type(lambda text: text.encode()[0], lambda text: ord(text[0]) if text else 0))
 plain("concat", when=strings_first)(lambda one, other: one + other)
 
 

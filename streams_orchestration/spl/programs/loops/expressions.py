@@ -14,13 +14,14 @@ from streams_orchestration.spl.programs.loops.arithmetic import arithmetic
 from streams_orchestration.spl.programs.loops.code_scope import CodeScope, is_new, value_range
 from streams_orchestration.spl.programs.loops.writer import PythonCode
 from streams_orchestration.spl.programs.natives import called
-from streams_orchestration.spl.programs.operations import index_function, member, operation, present, slice_function
+from streams_orchestration.spl.programs.operations import index_function, operation, present, slice_function
 from streams_orchestration.spl.programs.run import Run
 from streams_orchestration.spl.programs.values import (
     copying,
     default_of,
     freezing,
     is_compound,
+    member,
     same,
     unequal_to_itself,
 )
