@@ -73,9 +73,6 @@ class ArtifactStore:
         Raises:
             StateDirectoryError, OSError: the state directory cannot be written.
         """
-        self.home.prepare()
-        path = self.path(document.application, document.stage)
-        path.parent.mkdir(parents=True, exist_ok=True)
         content = {
             "application": document.application,
             "stage": document.stage,
@@ -87,8 +84,7 @@ class ArtifactStore:
             BY_NAME[document.stage].key: document.section,
             "result": document.result,
         }
-        write_whole(path, _bytes(content))
-        return path
+        return self._keep(document.application, document.stage, _bytes(content))
 
     def put(self, application: str, name: str, document: Any) -> Path:
         """Store a document that is not a stage under this name, atomically; return its path.
@@ -96,10 +92,13 @@ class ArtifactStore:
         Raises:
             StateDirectoryError, OSError: the state directory cannot be written.
         """
+        return self._keep(application, name, json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n")
+
+    def _keep(self, application: str, name: str, content: bytes) -> Path:
         self.home.prepare()
         path = self.path(application, name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n")
+        write_whole(path, content)
         return path
 
     def get(self, application: str, name: str) -> Any:
@@ -163,8 +162,10 @@ class ArtifactStore:
         Raises:
             StageMissingError: the application was not compiled, or its first stage cannot be read.
         """
-        first = self.read(application, LOGICAL)
-        with self._readable(application, LOGICAL):
+        return self._options(self.read(application, LOGICAL))
+
+    def _options(self, first: StageDocument) -> Options:
+        with self._readable(first.application, LOGICAL):
             return documents.load(Options, _bytes(first.result["options"]))
 
     def progress(self, application: str, stages: tuple[str, ...]) -> tuple[Progress, dict[str, str]]:
@@ -174,9 +175,8 @@ class ArtifactStore:
             StageMissingError: one of the stages was not compiled, or cannot be read.
         """
         read = {stage: self.read(application, stage) for stage in stages}
-        with self._readable(application, LOGICAL):
-            options = documents.load(Options, _bytes(read[LOGICAL].result["options"]))
-        progress = Progress(options, diagnostics=tuple(d for document in read.values() for d in document.diagnostics))
+        found = tuple(diagnostic for document in read.values() for diagnostic in document.diagnostics)
+        progress = Progress(self._options(read[LOGICAL]), diagnostics=found)
         for stage, document in read.items():
             with self._readable(application, stage):
                 result = document.result["graph"] if stage == LOGICAL else document.result
