@@ -175,7 +175,7 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
             "available": self.available,
             "timezone": self.timezone,
             "gain": self.gain,
-            "rescale": self.rescale.policy(),
+            "rescale": self.rescale,
         }
         _, own = built_alone(mine, *self.place(), **settings, change=self.get_asset_spec)
         if links(own.assets or (), "imports"):

@@ -8,7 +8,6 @@ import re
 from typing import Any
 
 import dagster as dg
-from pydantic import Field, model_validator
 
 from streams_orchestration.orchestration.region_widths import Rescaling
 from streams_orchestration.orchestration.resource import StreamsResource
@@ -40,27 +39,8 @@ class StreamsApplicationScaffolder(dg.Scaffolder[Any]):
         (request.target_path / "application.yaml").write_text(EXAMPLE.format(name=name))
 
 
-class Rescale(Checked, dg.Model):
-    """The policy by which the sensor `APP__rescale` changes the width of a parallel region; see `Rescaling`."""
-
-    target: float = Field(
-        default=0.7, description="Processors kept busy by the busiest channel, above which the region is widened."
-    )
-    low: float = Field(
-        default=0.25, description="Processors kept busy by the busiest channel, below which the region is narrowed."
-    )
-    least: int = Field(default=1, description="The smallest width.")
-    most: int | None = Field(default=None, description="The largest width; the processors of the machine by default.")
-    pause: float = Field(default=600.0, description="Least seconds between two changes of the application's widths.")
-
-    @model_validator(mode="after")
-    def _go_together(self) -> Rescale:
-        self.policy()
-        return self
-
-    def policy(self) -> Rescaling:
-        """Return the policy as a `Rescaling`; raise ValueError if its values contradict each other."""
-        return Rescaling(**self.model_dump())
+class Rescale(Checked, Rescaling, dg.Model):
+    """The policy by which the sensor `APP__rescale` changes the width of a parallel region."""
 
 
 def beside_the_yaml(context: dg.ResolutionContext, spec: str) -> str:
