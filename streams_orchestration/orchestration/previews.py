@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 import dagster as dg
 
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
+from streams_orchestration.orchestration.metadata import Metadata, table
 from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.runtime import api
 
@@ -42,7 +43,7 @@ def put_in_place(context: dg.OpExecutionContext, put: Callable[[], api.BroughtUp
             allow_retries=False,
         ) from error
     except api.RevertedError as error:
-        metadata = redeploy_metadata(error.redeployment) | {"streams/reverted": dg.MetadataValue.text(error.cause)}
+        metadata = redeploy_metadata(error.redeployment) | {"streams/reverted": error.cause}
         context.instance.add_run_tags(context.run_id, {VERDICT_TAG: "reverted"})
         raise dg.Failure(
             description=in_dagster(str(error), error.redeployment.application), metadata=metadata, allow_retries=False
@@ -73,15 +74,15 @@ def _record(context: dg.OpExecutionContext, outcome: Redeployment) -> None:
     )
 
 
-def redeploy_metadata(outcome: Redeployment) -> dict[str, dg.MetadataValue]:
+def redeploy_metadata(outcome: Redeployment) -> Metadata:
     """Return the metadata of a redeploy: its verdict, a table of its actions, the whole document, and the pause."""
-    metadata: dict[str, dg.MetadataValue] = {
-        "streams/verdict": dg.MetadataValue.text(f"{outcome.verdict}: {outcome.sentence}"),
+    metadata: Metadata = {
+        "streams/verdict": f"{outcome.verdict}: {outcome.sentence}",
         "streams/actions": _table(outcome),
-        "streams/redeploy": dg.MetadataValue.json(outcome.document()),
+        "streams/redeploy": outcome.document(),
     }
     if outcome.measured_seconds is not None:
-        metadata["streams/pause_seconds"] = dg.MetadataValue.float(round(outcome.measured_seconds, 3))
+        metadata["streams/pause_seconds"] = round(outcome.measured_seconds, 3)
     return metadata
 
 
@@ -115,9 +116,7 @@ def _table(outcome: Redeployment) -> dg.TableMetadataValue:
     ]
     if len(rows) > MAX_TABLE_ROWS:
         rows = [*rows[:MAX_TABLE_ROWS], ("others", f"{len(rows) - MAX_TABLE_ROWS} more", "", None, None, "")]
-    columns = [dg.TableColumn(name, kind) for name, kind in _COLUMNS.items()]
-    records = [dg.TableRecord(dict(zip(_COLUMNS, row, strict=True))) for row in rows]
-    return dg.MetadataValue.table(records, dg.TableSchema(columns))
+    return table(_COLUMNS, rows)
 
 
 def _operator_row(action: OperatorAction) -> tuple[str | int | None, ...]:

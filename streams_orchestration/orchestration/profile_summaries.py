@@ -1,7 +1,5 @@
 """Dagster metadata of a profile, a decoupling decision and the decision's outcome: rates, loads, moves, a drawing."""
 
-# pyright: reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -9,10 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import dagster as dg
-
 from streams_orchestration.compiler.compilation import Progress
-from streams_orchestration.orchestration.summaries import Metadata, drawing
+from streams_orchestration.orchestration.metadata import Metadata, table
+from streams_orchestration.orchestration.summaries import drawing
 from streams_orchestration.runtime import api
 
 if TYPE_CHECKING:
@@ -31,9 +28,9 @@ def profile_metadata(measurement: api.Measurement, path: Path) -> Metadata:
     for each in profile.streams:
         sent[each.operator] = sent.get(each.operator, 0.0) + each.tuples
     metadata: Metadata = {
-        "streams/seconds": dg.MetadataValue.float(seconds),
-        "streams/tuples_sent_per_second": dg.MetadataValue.float(round(sum(sent.values()) / seconds, 1)),
-        "streams/operators": _table(
+        "streams/seconds": seconds,
+        "streams/tuples_sent_per_second": round(sum(sent.values()) / seconds, 1),
+        "streams/operators": table(
             {"operator": "string", "% of a processor": "float", "tuples/s in": "float", "tuples/s out": "float"},
             [
                 (
@@ -45,7 +42,7 @@ def profile_metadata(measurement: api.Measurement, path: Path) -> Metadata:
                 for each in hottest
             ],
         ),
-        "streams/pes": _table(
+        "streams/pes": table(
             {"PE": "int", "% of a processor": "float", "% in between": "float", "% in batches": "float"},
             [
                 (
@@ -57,25 +54,23 @@ def profile_metadata(measurement: api.Measurement, path: Path) -> Metadata:
                 for each in profile.pes
             ],
         ),
-        "streams/unmeasured": dg.MetadataValue.int(len(profile.unmeasured)),
-        "streams/document": dg.MetadataValue.path(path),
+        "streams/unmeasured": len(profile.unmeasured),
+        "streams/document": path,
     }
     if profile.pes:
         busiest = max(profile.utilisation(each) for each in profile.pes)
-        metadata["streams/busiest_pe_percent"] = dg.MetadataValue.float(round(100 * busiest, 2))
+        metadata["streams/busiest_pe_percent"] = round(100 * busiest, 2)
     if profile.transport is not None:
         transport = profile.transport
-        metadata["streams/transport_basis"] = dg.MetadataValue.text(transport.basis)
-        metadata["streams/send_ns_of_100_bytes"] = dg.MetadataValue.float(round(1e9 * transport.send.of(1, 100), 2))
-        metadata["streams/receive_ns_of_100_bytes"] = dg.MetadataValue.float(
-            round(1e9 * transport.receive.of(1, 100), 2)
-        )
+        metadata["streams/transport_basis"] = transport.basis
+        metadata["streams/send_ns_of_100_bytes"] = round(1e9 * transport.send.of(1, 100), 2)
+        metadata["streams/receive_ns_of_100_bytes"] = round(1e9 * transport.receive.of(1, 100), 2)
     if profile.unmeasured:
-        metadata["streams/unmeasured_table"] = _table(
+        metadata["streams/unmeasured_table"] = table(
             {"operator": "string", "reason": "string"}, [(each.operator, each.reason) for each in profile.unmeasured]
         )
     if measurement.remarks:
-        metadata["streams/remarks"] = dg.MetadataValue.text("; ".join(measurement.remarks))
+        metadata["streams/remarks"] = "; ".join(measurement.remarks)
     return metadata
 
 
@@ -86,8 +81,8 @@ def decision_metadata(document: Mapping[str, Any], parted: Progress, path: Path)
     """
     decision = document["decision"]
     pe, parts, loads = decision["pe"], decision["parts"], decision["loads"]
-    before = [(int(each), load, load) for each, load in loads["before"].items() if int(each) != pe]
-    rows = [(f"{each}", was, now, "") for each, was, now in before]
+    others = {each: load for each, load in loads["before"].items() if int(each) != pe}
+    rows = [(each, load, load, "") for each, load in others.items()]
     rows += [
         (f"{pe}, part {number}" if len(parts) > 1 else f"{pe}", loads["before"][str(pe)], part["load"], _hot(part))
         for number, part in enumerate(parts)
@@ -99,18 +94,16 @@ def decision_metadata(document: Mapping[str, Any], parted: Progress, path: Path)
         if number
     ]
     metadata: Metadata = {
-        "streams/predicted_speedup": dg.MetadataValue.float(decision["predictedSpeedup"]),
-        "streams/gain_over_what_runs": dg.MetadataValue.float(decision.get("gain", decision["predictedSpeedup"])),
-        "streams/largest_load_before": dg.MetadataValue.float(max(loads["before"].values())),
-        "streams/largest_load_after": dg.MetadataValue.float(
-            max([*loads["after"], *(load for each, load in loads["before"].items() if int(each) != pe)])
-        ),
-        "streams/gap": dg.MetadataValue.float(decision["gap"]),
-        "streams/loads": _table(
+        "streams/predicted_speedup": decision["predictedSpeedup"],
+        "streams/gain_over_what_runs": decision.get("gain", decision["predictedSpeedup"]),
+        "streams/largest_load_before": max(loads["before"].values()),
+        "streams/largest_load_after": max([*loads["after"], *others.values()]),
+        "streams/gap": decision["gap"],
+        "streams/loads": table(
             {"PE": "string", "before": "float", "after": "float", "hottest operators": "string"}, rows
         ),
-        "streams/moved": _table({"operator": "string", "part": "int", "why": "string"}, moved),
-        "streams/cuts": _table(
+        "streams/moved": table({"operator": "string", "part": "int", "why": "string"}, moved),
+        "streams/cuts": table(
             {
                 "stream": "string",
                 "from": "int",
@@ -133,10 +126,10 @@ def decision_metadata(document: Mapping[str, Any], parted: Progress, path: Path)
                 for each in decision["cuts"]
             ],
         ),
-        "streams/document": dg.MetadataValue.path(path),
+        "streams/document": path,
     }
     if decision["together"]:
-        metadata["streams/together"] = _table(
+        metadata["streams/together"] = table(
             {"operators": "string", "why": "string"},
             [(", ".join(each["operators"]), ", ".join(each["why"])) for each in decision["together"]],
         )
@@ -146,15 +139,15 @@ def decision_metadata(document: Mapping[str, Any], parted: Progress, path: Path)
 def outcome_metadata(outcome: Outcome, kept: Sequence[Mapping[str, Any]], path: Path) -> Metadata:
     """Return the metadata of an outcome: prediction beside measurement, now and in the stored earlier comparisons."""
     return {
-        "streams/predicted_speedup": dg.MetadataValue.float(round(outcome.predicted_speedup, 4)),
-        "streams/measured_speedup": dg.MetadataValue.float(round(outcome.measured_speedup, 4)),
-        "streams/error": dg.MetadataValue.float(round(outcome.error, 4)),
-        "streams/throughput_ratio": dg.MetadataValue.float(round(outcome.throughput_ratio, 4)),
-        "streams/pes": _table(
+        "streams/predicted_speedup": round(outcome.predicted_speedup, 4),
+        "streams/measured_speedup": round(outcome.measured_speedup, 4),
+        "streams/error": round(outcome.error, 4),
+        "streams/throughput_ratio": round(outcome.throughput_ratio, 4),
+        "streams/pes": table(
             {"PE": "int", "predicted %": "float", "measured %": "float", "% in batches": "float"},
             [(x.pe, round(x.predicted, 2), round(x.measured, 2), round(x.busy, 2)) for x in outcome.pes],
         ),
-        "streams/comparisons": _table(
+        "streams/comparisons": table(
             {"at": "string", "predicted": "float", "measured": "float", "error": "float"},
             [
                 (
@@ -166,17 +159,10 @@ def outcome_metadata(outcome: Outcome, kept: Sequence[Mapping[str, Any]], path: 
                 for each in kept
             ],
         ),
-        "streams/document": dg.MetadataValue.path(path),
+        "streams/document": path,
     }
 
 
 def _hot(part: Mapping[str, Any]) -> str:
     hottest = sorted(part["operators"].items(), key=lambda each: -each[1])[:4]
     return ", ".join(f"{name} {load:.1f} %" for name, load in hottest)
-
-
-def _table(columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> dg.MetadataValue:
-    records = [dg.TableRecord(dict(zip(columns, row, strict=True))) for row in rows]
-    return dg.MetadataValue.table(
-        records, dg.TableSchema([dg.TableColumn(name, kind) for name, kind in columns.items()])
-    )

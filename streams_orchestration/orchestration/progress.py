@@ -31,6 +31,7 @@ from streams_orchestration.orchestration.epochs import (
     epoch_of,
     last_materialization,
 )
+from streams_orchestration.orchestration.metadata import Metadata, table
 from streams_orchestration.orchestration.plan_events import plan_events
 from streams_orchestration.orchestration.run_events import Event
 from streams_orchestration.orchestration.unit_events import recovery_metadata, unit_metadata
@@ -56,7 +57,7 @@ def deployment_events(
     metrics: api.ApplicationMetrics,
     now: float,
     judgements: Iterable[Judgement],
-    more: Mapping[str, dg.MetadataValue] | None = None,
+    more: Metadata | None = None,
 ) -> Iterator[Event]:
     """Yield the events of a working plan unless they are recorded already, then an observation of the deployment."""
     yield from plan_events(keys, instance, status, metrics, judgements)
@@ -68,14 +69,14 @@ def deployment_event(
     status: api.ApplicationStatus,
     metrics: api.ApplicationMetrics,
     now: float,
-    more: Mapping[str, dg.MetadataValue] | None = None,
+    more: Metadata | None = None,
 ) -> dg.AssetObservation:
     """Return an observation of the deployment: the application's state, its units, and its busiest operators."""
-    metadata: dict[str, dg.MetadataValue] = {
-        "streams/state": dg.MetadataValue.text(status.shown_state),
-        "streams/fingerprint": dg.MetadataValue.text(status.fingerprint),
+    metadata: Metadata = {
+        "streams/state": status.shown_state,
+        "streams/fingerprint": status.fingerprint,
         "streams/deployed_at": dg.MetadataValue.timestamp(datetime.fromtimestamp(status.deployed_at, UTC)),
-        "streams/rows_in": dg.MetadataValue.int(sum(pe.row.rows_in for pe in status.pes)),
+        "streams/rows_in": sum(pe.row.rows_in for pe in status.pes),
         "streams/logs": dg.MetadataValue.path(status.log_places),
     }
     metadata |= unit_metadata(status, now)
@@ -145,21 +146,19 @@ def _tags(number: int, metrics: api.ApplicationMetrics) -> dict[str, str]:
 
 def _operators(metrics: api.ApplicationMetrics) -> dg.TableMetadataValue:
     busiest = sorted(metrics.operators, key=lambda operator: -operator.cpu_ns)[:LISTED_OPERATORS]
-    records = [
-        dg.TableRecord(
-            {
-                "operator": operator.name,
-                "PE": operator.pe,
-                "tuples in": sum(port.tuples for port in operator.inputs),
-                "tuples out": sum(port.tuples for port in operator.outputs),
-                "cpu seconds": round(operator.cpu_ns / 1e9, 3),
-            }
-        )
-        for operator in busiest
-    ]
-    kinds = {"PE": "int", "tuples in": "int", "tuples out": "int", "cpu seconds": "float"}
-    columns = [dg.TableColumn(name, kinds.get(name, "string")) for name in ("operator", *kinds)]
-    return dg.MetadataValue.table(records, dg.TableSchema(columns))
+    return table(
+        {"operator": "string", "PE": "int", "tuples in": "int", "tuples out": "int", "cpu seconds": "float"},
+        [
+            (
+                operator.name,
+                operator.pe,
+                sum(port.tuples for port in operator.inputs),
+                sum(port.tuples for port in operator.outputs),
+                round(operator.cpu_ns / 1e9, 3),
+            )
+            for operator in busiest
+        ],
+    )
 
 
 def part_events(
@@ -193,21 +192,21 @@ def pe_event(
     cpu = sum(each.cpu_ns for each in (*metrics.pes, *metrics.operators) if each.pe == pe.id)
     cpu += sum(stream.serialise_ns for stream in metrics.streams if stream.pe == pe.id)
     cpu += sum(reader.deserialise_ns for stream in metrics.streams for reader in stream.readers if reader.pe == pe.id)
-    metadata: dict[str, dg.MetadataValue] = {
-        "streams/state": dg.MetadataValue.text(state),
-        "streams/unit": dg.MetadataValue.text(pe.unit),
-        "streams/generation": dg.MetadataValue.int(pe.generation),
-        "streams/batch": dg.MetadataValue.int(pe.row.batch),
-        "streams/open_epoch": dg.MetadataValue.int(pe.row.epoch),
-        "streams/rows_in": dg.MetadataValue.int(pe.row.rows_in),
-        "streams/rows_out": dg.MetadataValue.int(pe.row.rows_out),
-        "streams/cpu_seconds": dg.MetadataValue.float(cpu / 1e9),
+    metadata: Metadata = {
+        "streams/state": state,
+        "streams/unit": pe.unit,
+        "streams/generation": pe.generation,
+        "streams/batch": pe.row.batch,
+        "streams/open_epoch": pe.row.epoch,
+        "streams/rows_in": pe.row.rows_in,
+        "streams/rows_out": pe.row.rows_out,
+        "streams/cpu_seconds": cpu / 1e9,
         "streams/log": dg.MetadataValue.path(pe.log_place),
     }
     if pe.row.error:
-        metadata["streams/error"] = dg.MetadataValue.text(pe.row.error)
+        metadata["streams/error"] = pe.row.error
     if unit is not None:
-        metadata |= {EPOCH: dg.MetadataValue.int(unit.row.shown), **recovery_metadata(unit, metrics.at)}
+        metadata |= {EPOCH: unit.row.shown, **recovery_metadata(unit, metrics.at)}
     unstable = unit is not None and api.find_recent_resets(unit, metrics.at) is not None
     return dg.AssetMaterialization(
         keys.of(status.application, f"pes/pe_{pe.id}"),
@@ -243,11 +242,11 @@ def _stream_events(
             keys.of(status.application, f"streams/{name}"),
             description=f"{plural(rows, 'row')}, {waiting} not read yet",
             metadata={
-                "dagster/row_count": dg.MetadataValue.int(rows),
-                "streams/waiting_rows": dg.MetadataValue.int(waiting),
-                "streams/bytes": dg.MetadataValue.int(sum(channel.bytes for channel in channels)),
-                "streams/segments": dg.MetadataValue.int(sum(channel.segments for channel in channels)),
-                EPOCH: dg.MetadataValue.int(epoch),
+                "dagster/row_count": rows,
+                "streams/waiting_rows": waiting,
+                "streams/bytes": sum(channel.bytes for channel in channels),
+                "streams/segments": sum(channel.segments for channel in channels),
+                EPOCH: epoch,
                 **_event_time(timed, min(reached) if len(reached) == len(timed) > 0 else None, metrics),
             },
             tags=_tags(epoch, metrics),
@@ -263,9 +262,9 @@ def sink_event(
 ) -> dg.AssetMaterialization:
     """Return the materialization of one sink: its published rows, its place, and a preview of rows if there are any."""
     metadata = {
-        "dagster/row_count": dg.MetadataValue.int(sink.rows),
-        "streams/visibility": dg.MetadataValue.text(sink.visibility),
-        EPOCH: dg.MetadataValue.int(sink.epoch),
+        "dagster/row_count": sink.rows,
+        "streams/visibility": sink.visibility,
+        EPOCH: sink.epoch,
         **_place(sink),
     }
     timed = {each.operator for each in metrics.event_time} & {sink.operator}
@@ -280,9 +279,7 @@ def sink_event(
     )
 
 
-def _event_time(
-    operators: Collection[str], watermark: float | None, metrics: api.ApplicationMetrics
-) -> dict[str, dg.MetadataValue]:
+def _event_time(operators: Collection[str], watermark: float | None, metrics: api.ApplicationMetrics) -> Metadata:
     """Return the watermark, and the number of late tuples that these operators and their upstream operators dropped.
 
     Args:
@@ -290,7 +287,7 @@ def _event_time(
         watermark: unix seconds.
         metrics: the metrics of the application.
     """
-    metadata: dict[str, dg.MetadataValue] = {}
+    metadata: Metadata = {}
     if watermark is not None:
         metadata["streams/watermark"] = dg.MetadataValue.timestamp(watermark)
     if operators:
@@ -301,7 +298,7 @@ def _event_time(
             for metric in operator.custom
             if operator.name in among and (metric.name, metric.kind) == ("late_dropped", "counter")
         )
-        metadata["streams/late_dropped"] = dg.MetadataValue.int(sum(dropped))
+        metadata["streams/late_dropped"] = sum(dropped)
     return metadata
 
 
@@ -319,15 +316,14 @@ def _preview(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue:
             return value
         return shortened(str(plain(value)), PREVIEWED_CHARACTERS)
 
-    records = [dg.TableRecord({name: cell(row[name]) for name in names}) for row in rows]
-    return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(name, "any") for name in names]))
+    return table(dict.fromkeys(names, "any"), [[cell(row[name]) for name in names] for row in rows])
 
 
-def _place(sink: api.SinkStatus) -> dict[str, dg.MetadataValue]:
+def _place(sink: api.SinkStatus) -> Metadata:
     if sink.path is None:
-        return {"streams/epochs": dg.MetadataValue.int(sink.files), "streams/place": dg.MetadataValue.text(sink.place)}
+        return {"streams/epochs": sink.files, "streams/place": sink.place}
     return {
-        "streams/files": dg.MetadataValue.int(sink.files),
-        "streams/format": dg.MetadataValue.text(sink.format),
+        "streams/files": sink.files,
+        "streams/format": sink.format,
         "streams/path": dg.MetadataValue.path(sink.path),
     }

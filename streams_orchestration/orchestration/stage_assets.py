@@ -82,11 +82,11 @@ class StageResult(NamedTuple):
     def check_metadata(self) -> Metadata:
         """The metadata of the stage's check: the number of problems, the diagnostics, the first 20 violations."""
         count = len(errors_of(self.diagnostics)) + len(self.violations)
-        metadata: Metadata = {"streams/problems": dg.MetadataValue.int(count)}
+        metadata: Metadata = {"streams/problems": count}
         if self.diagnostics:
             metadata["streams/diagnostics"] = diagnostics_table(self.diagnostics)
         if self.violations:
-            metadata["streams/violations"] = dg.MetadataValue.json(list(self.violations[:20]))
+            metadata["streams/violations"] = list(self.violations[:20])
         return metadata
 
     def evaluations(self, key: dg.AssetKey, stage: Stage) -> Iterator[dg.AssetCheckEvaluation]:
@@ -101,7 +101,7 @@ class StageResult(NamedTuple):
         )
         if stage.name == DEPLOYMENT:
             errors = errors_of(self.here or ())
-            metadata: Metadata = {"streams/problems": dg.MetadataValue.int(len(errors))}
+            metadata: Metadata = {"streams/problems": len(errors)}
             if self.here:
                 metadata["streams/diagnostics"] = diagnostics_table(self.here)
             yield dg.AssetCheckEvaluation(

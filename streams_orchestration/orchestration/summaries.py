@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 
@@ -18,6 +17,7 @@ from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage import Stage, SummaryRows
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.orchestration.metadata import Metadata, table
 
 MOST_ROWS = 100
 """The most rows of a table, since Dagster keeps events for ever."""
@@ -27,15 +27,12 @@ MOST_DRAWN, MOST_DESCRIBED = 120, 40
 DESCRIPTION_WIDTH = 900.0
 """Width of a description, in pixels, on Dagster's page of an asset in a usual window."""
 
-Metadata = dict[str, dg.MetadataValue]
-
 
 def summarise(stage: Stage, done: Progress, path: Path) -> Metadata:
     """Return the metadata of a stage's materialization."""
-    metadata = {f"streams/{name}": _value(each) for name, each in stage.summary(done).items()}
-    metadata |= drawing(stage.name, done)
-    metadata["streams/document"] = dg.MetadataValue.path(path)
-    return metadata
+    summary = stage.summary(done).items()
+    facts = {f"streams/{name}": _table(each) if isinstance(each, SummaryRows) else each for name, each in summary}
+    return {**facts, **drawing(stage.name, done), "streams/document": path}
 
 
 def drawing(title: str, done: Progress) -> Metadata:
@@ -85,28 +82,11 @@ def diagnostics_table(diagnostics: Iterable[Diagnostic]) -> dg.MetadataValue:
     return _table(SummaryRows(columns, rows))
 
 
-def _value(entry: int | str | Mapping[str, Any] | SummaryRows) -> dg.MetadataValue:
-    match entry:
-        case int():
-            return dg.MetadataValue.int(entry)
-        case str():
-            return dg.MetadataValue.text(entry)
-        case SummaryRows():
-            return _table(entry)
-        case _:
-            return dg.MetadataValue.json(entry)
-
-
-def _table(table: SummaryRows) -> dg.MetadataValue:
-    columns, kept = table.columns, table.rows[:MOST_ROWS]
+def _table(summary: SummaryRows) -> dg.MetadataValue:
+    kept = summary.rows[:MOST_ROWS]
     kinds = {
-        column: "int" if kept and all(type(row[place]) is int for row in kept) else "string"
-        for place, column in enumerate(columns)
+        name: "int" if kept and all(type(row[at]) is int for row in kept) else "string"
+        for at, name in enumerate(summary.columns)
     }
-    records = [
-        dg.TableRecord(
-            {c: v if type(v) is int and kinds[c] == "int" else str(v) for c, v in zip(columns, row, strict=True)}
-        )
-        for row in kept
-    ]
-    return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(c, kinds[c]) for c in columns]))
+    rows = [[v if kind == "int" else str(v) for v, kind in zip(row, kinds.values(), strict=True)] for row in kept]
+    return table(kinds, rows)

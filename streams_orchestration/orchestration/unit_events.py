@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from streams_orchestration.model.short_texts import first_names, shortened
+from streams_orchestration.orchestration.metadata import Metadata, table
 from streams_orchestration.runtime import api
 
 LISTED_UNITS = 100
@@ -22,7 +23,7 @@ NAMED_OPERATORS = 8
 RECOVERY_COLUMNS = {"to epoch": "int", "took (s)": "float"}
 
 
-def unit_metadata(status: api.ApplicationStatus, now: float) -> dict[str, dg.MetadataValue]:
+def unit_metadata(status: api.ApplicationStatus, now: float) -> Metadata:
     """Return tables of the units, of their resets and of their recoveries, and numbers of the first regions.
 
     The tables have the first `LISTED_UNITS` units and the last `LISTED_RECOVERIES` recoveries. The result is empty
@@ -34,8 +35,8 @@ def unit_metadata(status: api.ApplicationStatus, now: float) -> dict[str, dg.Met
     """
     if not status.units:
         return {}
-    metadata: dict[str, dg.MetadataValue] = {
-        "streams/completed_epoch": dg.MetadataValue.int(min(unit.completed_epoch for unit in status.units)),
+    metadata: Metadata = {
+        "streams/completed_epoch": min(unit.completed_epoch for unit in status.units),
         "streams/units": _table(
             [_standing(status, unit, now) for unit in status.units[:LISTED_UNITS]], {"epoch": "int"}
         ),
@@ -49,7 +50,7 @@ def unit_metadata(status: api.ApplicationStatus, now: float) -> dict[str, dg.Met
         if (recent := api.find_recent_resets(unit, now)) is not None
     ]
     if unstable:
-        metadata["streams/unstable"] = dg.MetadataValue.text("; ".join(unstable))
+        metadata["streams/unstable"] = "; ".join(unstable)
     past = sorted(
         ((each, unit) for unit in status.units for each in api.find_recoveries(unit.events)), key=lambda p: p[0].began
     )
@@ -61,7 +62,7 @@ def unit_metadata(status: api.ApplicationStatus, now: float) -> dict[str, dg.Met
     return metadata
 
 
-def recovery_metadata(unit: api.UnitStatus, now: float) -> dict[str, dg.MetadataValue]:
+def recovery_metadata(unit: api.UnitStatus, now: float) -> Metadata:
     """Return the number of resets, the last cause and the last recoveries of a unit; empty if it has never failed.
 
     Args:
@@ -71,12 +72,12 @@ def recovery_metadata(unit: api.UnitStatus, now: float) -> dict[str, dg.Metadata
     if not (unit.row.reset_count or unit.row.cause or unit.lost):
         return {}
     cause = unit.lost or api.find_last_cause(unit) or ""
-    metadata: dict[str, dg.MetadataValue] = {
-        "streams/resets": dg.MetadataValue.int(unit.row.reset_count),
-        "streams/last_cause": dg.MetadataValue.text(cause),
+    metadata: Metadata = {
+        "streams/resets": unit.row.reset_count,
+        "streams/last_cause": cause,
     }
     if (recent := api.find_recent_resets(unit, now)) is not None:
-        metadata["streams/unstable"] = dg.MetadataValue.text(f"{unit.name} was {recent}")
+        metadata["streams/unstable"] = f"{unit.name} was {recent}"
     past = api.find_recoveries(unit.events)[-LISTED_RECOVERIES:]
     if past:
         rows = [_recovery(each, now) for each in reversed(past)]
@@ -122,24 +123,23 @@ def _recovery(recovery: api.Recovery, now: float) -> dict[str, str | int | float
     }
 
 
-def _numbers(unit: api.UnitStatus) -> dict[str, dg.MetadataValue]:
+def _numbers(unit: api.UnitStatus) -> Metadata:
     """Return the numbers of one region that Dagster plots over time.
 
     They are its complete epoch, its resets, and the seconds of its last drain and last reset if there was one.
     """
-    metadata: dict[str, dg.MetadataValue] = {
-        f"streams/{unit.name}/epoch": dg.MetadataValue.int(unit.completed_epoch),
-        f"streams/{unit.name}/resets": dg.MetadataValue.int(unit.row.reset_count),
+    metadata: Metadata = {
+        f"streams/{unit.name}/epoch": unit.completed_epoch,
+        f"streams/{unit.name}/resets": unit.row.reset_count,
     }
     for name, times in (("drain_seconds", unit.row.drains), ("reset_seconds", unit.row.resets)):
         if times.seconds:
-            metadata[f"streams/{unit.name}/{name}"] = dg.MetadataValue.float(round(times.seconds[-1], 3))
+            metadata[f"streams/{unit.name}/{name}"] = round(times.seconds[-1], 3)
     return metadata
 
 
 def _table(rows: Sequence[Mapping[str, str | int | float | None]], numbers: Mapping[str, str]) -> dg.TableMetadataValue:
-    columns = [dg.TableColumn(name, numbers.get(name, "string")) for name in rows[0]]
-    return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows], dg.TableSchema(columns))
+    return table({name: numbers.get(name, "string") for name in rows[0]}, [[*row.values()] for row in rows])
 
 
 def _time(at: float | None, now: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
+from streams_orchestration.orchestration.metadata import Metadata
 from streams_orchestration.orchestration.unit_events import (
     LISTED_RECOVERIES,
     LONGEST_CAUSE,
@@ -32,7 +33,7 @@ RESET = changed(
 )
 
 
-def rows(metadata: dict[str, dg.MetadataValue], name: str) -> list[dict[str, object]]:
+def rows(metadata: Metadata, name: str) -> list[dict[str, object]]:
     table = metadata[name]
     assert isinstance(table, dg.TableMetadataValue)
     assert all([*record.data] == [column.name for column in table.schema.columns] for record in table.records)
@@ -93,7 +94,7 @@ def test_a_lost_cut_is_said_before_the_cause_of_the_last_reset():
 def test_numbers_of_a_region_can_be_drawn_over_time():
     drained = changed(RESET, drains=ResetDurations(3, NOW, (0.5,)))
     metadata = unit_metadata(running(units=(drained,)), NOW)
-    drawn = {key: value.value for key, value in metadata.items() if key.startswith("streams/region-0/")}
+    drawn = {key: value for key, value in metadata.items() if key.startswith("streams/region-0/")}
     assert drawn == {
         "streams/region-0/epoch": 3,
         "streams/region-0/resets": 1,
