@@ -214,9 +214,7 @@ def watched_specs(
 ) -> dict[str, WatchedSpec]:
     """Return application -> its spec, with a problem if its name cannot be read or several files have that name.
 
-    Args:
-        files: the files of the specs.
-        describe: a function that returns the application's name in a file, and the problem with reading it.
+    `describe` returns the application's name in a file, and the problem with reading it.
     """
     described: dict[str, list[Path]] = {}
     problems: dict[str, str] = {}
@@ -246,14 +244,7 @@ def built_alone(
 
     A spec that has a problem is not built, and nothing is logged. If the definitions cannot be built, the error is
     logged, and the returned spec has the problem. In both cases the definitions show the problem, and have the job that
-    cancels the application.
-
-    Args:
-        spec: the spec of the application.
-        resource: the resource with the state directory.
-        resource_key: the key of the resource.
-        change: see `build_application_definitions`.
-        settings: further arguments of `build_application_definitions`.
+    cancels the application. `change` and `settings` are arguments of `build_application_definitions`.
     """
     if not spec.problem:
         try:

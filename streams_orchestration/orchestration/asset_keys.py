@@ -46,9 +46,7 @@ def unchanged(asset: dg.AssetSpec) -> dg.AssetSpec:
 def own_key(application: str, node: str) -> dg.AssetKey:
     """Return the key that an asset has unless definitions give it another one.
 
-    Args:
-        application: the application's name.
-        node: the name of a stage, or a node of the lineage: `pes/pe_0` of `flights` has the key `flights/pes/pe_0`.
+    The node is the name of a stage, or a node of the lineage: `pes/pe_0` of `flights` has the key `flights/pes/pe_0`.
     """
     return dg.AssetKey([application, *node.split("/", 1)])
 
@@ -69,12 +67,7 @@ class AssetKeys:
         self._given: dict[str, Mapping[str, dg.AssetKey]] = {}
 
     def of(self, application: str, node: str) -> dg.AssetKey:
-        """Return the key of an asset: the key set by `use`, or else its own key.
-
-        Args:
-            application: the application's name.
-            node: the name of a stage, or a node of the lineage.
-        """
+        """Return the key of an asset: the key set by `use`, or else its own key."""
         return self._given.get(application, {}).get(node) or own_key(application, node)
 
     def use(self, application: str, keys: Mapping[str, Iterable[str]]) -> None:
@@ -88,9 +81,7 @@ class AssetKeys:
 def other_keys(application: str, specs: Mapping[str, dg.AssetSpec]) -> dict[str, list[str]]:
     """Return node -> parts of its key, for the assets whose key differs from `own_key`.
 
-    Args:
-        application: the application's name.
-        specs: node -> the asset's Dagster spec.
+    `specs` maps each node to the asset's Dagster spec.
     """
     return {node: list(each.key.path) for node, each in specs.items() if each.key != own_key(application, node)}
 
@@ -99,11 +90,6 @@ def change_specs(application: str, change: SpecChange, own: Iterable[dg.AssetSpe
     """Apply a user's function to all assets, let references follow changed keys, and return node -> changed asset.
 
     Every asset also gets its node as metadata and the application as tag, which the function cannot remove.
-
-    Args:
-        application: the application's name.
-        change: the user's function.
-        own: all assets of the application, with their own keys.
 
     Raises:
         SharedKeyError: the function gives two assets the same key.

@@ -240,9 +240,8 @@ class StreamsApplicationComponent(dg.Component, Checked, dg.Model):
     def _options(self, directory: Path | None) -> Options:
         """Return the compiler's options.
 
-        Args:
-            directory: the base of the paths of the profile and the decoupling decision. If None, these two are left
-                out; the Exports of the application do not depend on them.
+        The paths of the profile and of the decoupling decision begin at `directory`. If it is None, these two are left
+        out; the Exports of the application do not depend on them.
         """
         chosen = CompileOptions(
             submission={name: scalar_text(value) for name, value in self.submission.items()},

@@ -36,11 +36,7 @@ def promised_gain(document: Mapping[str, Any]) -> float:
 def decided_options(store: ArtifactStore, application: str, options: Options, gain: float) -> Options:
     """Return the options with the application's stored decision as their decoupling.
 
-    Args:
-        store: the store with the decision.
-        application: the application's name.
-        options: the options to complete.
-        gain: the least gain over the running plan that the decision must promise.
+    The decision must promise at least `gain` over the running plan.
 
     Raises:
         NotDecoupledError: there is no decision, it promises less, or it splits no PE.

@@ -19,11 +19,7 @@ GAIN = 1.2
 def gain_sensor(application: str, gain: float, key: str, keys: AssetKeys) -> dg.SensorDefinition:
     """Return a sensor that requests the job `APP__decouple` when a new decision promises enough; it is off at first.
 
-    Args:
-        application: the application's name.
-        gain: the least predicted gain over the running plan that is enough.
-        key: the key of the resource.
-        keys: the keys of the application's assets.
+    The decision must promise at least `gain` over the running plan.
     """
 
     @dg.asset_sensor(

@@ -42,12 +42,7 @@ def asset_of_steps(
 ) -> dg.AssetsDefinition:
     """Return the asset of a deployment, which steps after the compilation compute.
 
-    Args:
-        application: the name of the application.
-        steps: takes the output with the deployment plan, calls the ops of the steps, and returns the last output.
-        spec: the asset's Dagster spec.
-        keys: the keys of the application's assets.
-        description: the description of the steps.
+    `steps` takes the output with the deployment plan, calls the ops of the steps, and returns the last output.
     """
     asset = dg.AssetsDefinition.from_graph(
         dg.graph(name=f"{application}__deployment", description=description)(steps),

@@ -56,12 +56,8 @@ def dagster_instance(home: api.Home, *, captured: bool = True) -> dg.DagsterInst
 
     An instance that DAGSTER_HOME names keeps its `dagster.yaml` and is not migrated; its directory is made if it is
     missing. The state directory's own instance gets a copy of `dagster.yaml`, and its storage is created and migrated.
-    While another process opens the instance, this one waits.
-
-    Args:
-        home: the state directory.
-        captured: capture the standard output of steps that run in this process. Dagster starts a child process for
-            each step to do so, which Ctrl-C interrupts too.
+    While another process opens the instance, this one waits. With `captured`, the standard output of steps that run in
+    this process is captured. Dagster then starts a child process for each step, which Ctrl-C interrupts too.
 
     Raises:
         StateDirectoryError: the directory of the instance cannot be written, or its disk is nearly full.
@@ -124,14 +120,7 @@ def run_job_in_process(
 ) -> dg.DagsterRun:
     """Run a job to its end in this process, recorded like a run that the UI started.
 
-    Nothing is printed. The log of the ops is stored with the run.
-
-    Args:
-        instance: the Dagster instance that records the run.
-        job_name: the name of a job in `defs`.
-        defs: the definitions with the job.
-        run_config: the config of the run, as in the launchpad.
-        tags: the tags of the run, besides the job's.
+    Nothing is printed. The log of the ops is stored with the run. The tags are added to the tags of the job.
 
     Raises:
         Exception: an op failed; its own exception is raised, without Dagster's wrapping.

@@ -67,10 +67,7 @@ def application_step(context: dg.OpExecutionContext, key: str) -> Generator[Step
 def op_name(name: str, key: str, application: str = "") -> str:
     """Return a name for an op that no other op of a code location has.
 
-    Args:
-        name: the name of the op in a job.
-        key: the key of the resource that the op requires.
-        application: the application that the op serves; empty if the tag of each run names it.
+    `key` is the key of the resource that the op requires. `application` is empty if the tag of each run names it.
     """
     return "__".join(each for each in (application, "" if key == RESOURCE_KEY else key, name) if each)
 

@@ -68,10 +68,7 @@ def plan_event(
 def _keeps_state(instance: dg.DagsterInstance, key: dg.AssetKey, since: float) -> dg.AssetCheckEvaluation:
     """Return the passed check `redeploy_keeps_state` of a new plan: the check of the run that redeployed, or a new one.
 
-    Args:
-        instance: the Dagster instance, which has the evaluation if a run of Dagster redeployed.
-        key: the key of the deployment.
-        since: the time when the previous plan was recorded, in unix seconds.
+    `since` is the time when the previous plan was recorded, in unix seconds.
     """
     record = instance.get_latest_asset_check_evaluation_record(dg.AssetCheckKey(key, KEEPS_STATE))
     made = record.evaluation if record is not None and record.create_timestamp > since else None

@@ -23,11 +23,8 @@ _COLUMNS = {"what": "string", "name": "string", "action": "string", "rows": "int
 def put_in_place(context: dg.OpExecutionContext, put: Callable[[], api.BroughtUp]) -> api.BroughtUp:
     """Deploy a plan, and record in the run what happened to each operator of the plan that it was to replace.
 
-    The run is tagged with the verdict. A refused redeploy is also recorded as a failed check of the deployment.
-
-    Args:
-        context: the context of the op.
-        put: the function that deploys; its result is returned.
+    The run is tagged with the verdict. A refused redeploy is also recorded as a failed check of the deployment. The
+    function `put` deploys; its result is returned.
 
     Raises:
         Failure: the redeploy was refused, since state would be lost, and nothing has changed; or the new plan did not

@@ -282,10 +282,7 @@ def sink_event(
 def _event_time(operators: Collection[str], watermark: float | None, metrics: api.ApplicationMetrics) -> Metadata:
     """Return the watermark, and the number of late tuples that these operators and their upstream operators dropped.
 
-    Args:
-        operators: the operators in event-time graphs; none for no event time.
-        watermark: unix seconds.
-        metrics: the metrics of the application.
+    The watermark is in unix seconds.
     """
     metadata: Metadata = {}
     if watermark is not None:

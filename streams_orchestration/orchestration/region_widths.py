@@ -75,12 +75,7 @@ class NewWidth:
 
 
 def region_loads(compilation: Compilation, profile: Profile) -> tuple[RegionLoad, ...]:
-    """Return the loads of all regions in which an operator was measured; operators that the plan lacks are ignored.
-
-    Args:
-        compilation: the deployed compilation.
-        profile: its profile, with operators by their physical names.
-    """
+    """Return the loads of all regions in which an operator was measured; operators that the plan lacks are ignored."""
     logical, physical = compilation.logical, compilation.physical
     replicas = {each.name: each for each in physical.operators}
     channels: dict[int, dict[tuple[int, ...], float]] = defaultdict(lambda: defaultdict(float))
@@ -105,12 +100,8 @@ def width_change(loads: Iterable[RegionLoad], policy: Rescaling, processors: int
 
     A region becomes wider when its busiest channel is over the target and more channels would share its load, up to the
     largest width. If no region becomes wider, the idlest one becomes narrower when its busiest channel is under `low`.
-
-    Args:
-        loads: the loads of all measured regions.
-        policy: the conditions for a change.
-        processors: the number of the machine's processors, which is the largest width if the policy names none; None
-            if it is unknown, for the policy's smallest width.
+    If the policy names no largest width, it is the number of the machine's processors; the policy's smallest width if
+    that is unknown.
     """
     most = policy.most or max(policy.least, processors or 1)
     remarks: list[str] = []

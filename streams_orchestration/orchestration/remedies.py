@@ -44,12 +44,7 @@ _AVAILABLE = "--available-now"
 
 
 def in_dagster(text: str, application: str) -> str:
-    """Return a message with jobs and run config in place of commands and options, and where to find that config.
-
-    Args:
-        text: a message that may name commands and options of the command line.
-        application: the name of the application that the message is about.
-    """
+    """Return a message with jobs and run config in place of commands and options, and where to find that config."""
     places: dict[str, dict[str, None]] = {}
 
     def setting(flag: str, value: str = "") -> str:

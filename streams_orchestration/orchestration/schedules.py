@@ -38,14 +38,7 @@ def _schedule(
 ) -> Callable[[Callable[[dg.ScheduleEvaluationContext], dg.RunRequest | dg.SkipReason]], dg.ScheduleDefinition]:
     """Return a decorator for a function that decides if the job `APP__VERB` is run; the schedule is off at first.
 
-    Args:
-        application: the application's name.
-        verb: the verb in the name of the job.
-        description: the description of the schedule.
-        cron: the cron expression.
-        timezone: the time zone of the expression, an IANA name; UTC by default.
-        key: the key of the resource that the function takes from its context.
-        job: the job, where the definitions have it from its schedule only.
+    `job` is given where the definitions have the job from its schedule only.
     """
     name = job_name(application, verb)
     return dg.schedule(
@@ -63,9 +56,7 @@ def _schedule(
 def check_times(crons: Mapping[str, str | None], timezone: str | None) -> None:
     """Raise ValueError if a cron expression or the time zone is not valid; the message has its name and an example.
 
-    Args:
-        crons: the cron expressions by their names; None for one that is not given.
-        timezone: the time zone, an IANA name; None if it is not given.
+    An expression or a time zone that is not given is None.
     """
     for name, cron in crons.items():
         if cron is not None and not _scheduled(cron, None):
@@ -91,13 +82,6 @@ def profile_schedule(
     """Return a schedule that requests profiles of a running application; it is off until someone starts it.
 
     A tick is skipped unless the application is RUNNING, and if the catalog cannot be read.
-
-    Args:
-        application: the application's name.
-        job: the job that `profile_job` returned.
-        cron: the cron expression.
-        timezone: the time zone of the expression, an IANA name; UTC by default.
-        key: the key of the resource.
     """
     description = f"Measures {application} and decides which operators to move to PEs of their own."
 
@@ -121,12 +105,6 @@ def available_schedule(application: str, cron: str, timezone: str | None, key: s
     """Return a schedule that requests bounded runs, unless the application runs; it is off until someone starts it.
 
     A tick is skipped also if the catalog cannot be read.
-
-    Args:
-        application: the application's name.
-        cron: the cron expression.
-        timezone: the time zone of the expression, an IANA name; UTC by default.
-        key: the key of the resource.
     """
     description = f"Lets {application} process the data that is available, complete the epoch, and stop."
 
@@ -170,11 +148,6 @@ def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None
 
     A spec with errors is a change. A tick is skipped if the plan was tried and reverted, or the application is not
     deployed or at rest; an error of the runtime is the reason of a skipped tick, too.
-
-    Args:
-        source: the application.
-        cron: the cron expression.
-        timezone: the time zone of the expression, an IANA name; UTC by default.
     """
     description = f"Compiles {source.name} and, if its plan has changed, redeploys it with its state kept."
 

@@ -181,12 +181,8 @@ def spec_check(spec: WatchedSpec) -> dg.AssetChecksDefinition:
 def faulty_definitions(spec: WatchedSpec, jobs: Sequence[dg.JobDefinition], change: SpecChange) -> dg.Definitions:
     """Return the definitions of an application that cannot be built: its spec, which fails its check, and some jobs.
 
-    The key that `change` gives the asset is kept in `spec.keys`. If `change` fails, the asset is shown unchanged.
-
-    Args:
-        spec: the spec, with its problem.
-        jobs: jobs that need no spec, since the application may be running.
-        change: the user's function that may change the spec's asset.
+    The key that `change` gives the asset is kept in `spec.keys`. If `change` fails, the asset is shown unchanged. The
+    jobs need no spec, since the application may be running.
     """
     places = ", ".join(map(str, spec.files))
     asset = dg.AssetSpec(
@@ -207,12 +203,7 @@ def faulty_definitions(spec: WatchedSpec, jobs: Sequence[dg.JobDefinition], chan
 
 
 def specs_sensor(specs: Mapping[str, WatchedSpec], name: str = SENSOR) -> dg.SensorDefinition:
-    """Return a sensor that records the version and the check of each spec that has changed since its last tick.
-
-    Args:
-        specs: application -> its spec.
-        name: the name of the sensor.
-    """
+    """Return a sensor that records the version and the check of each spec that has changed since its last tick."""
 
     @dg.sensor(
         name=name,

@@ -127,14 +127,9 @@ def compile_stage(
 ) -> StageResult:
     """Compute one stage from the spec or from the stored stages before it, and store it.
 
-    Operators judge a deployment plan without errors, which loads their code.
-
-    Args:
-        source: the application.
-        stage: the stage.
-        store: where stages are read and written.
-        options: the options of the first stage; later stages use those that are stored with it.
-        deployed: the deployed plan, whose PE numbers the metadata shows; None if nothing is deployed.
+    Operators judge a deployment plan without errors, which loads their code. `options` are for the first stage; later
+    stages use those that are stored with it. The metadata show the numbers of PEs of the `deployed` plan, if there is
+    one.
 
     Raises:
         Failure: the spec has errors that leave no graph, or a stage before this one has errors; the diagnostics are
@@ -165,14 +160,8 @@ def keep_stage(
 ) -> StageResult:
     """Check the result of a stage, and store it. The result of a stage with errors is not checked.
 
-    Args:
-        source: the application.
-        stage: the stage.
-        store: the store to which the stage is written.
-        done: the results of this stage and of the stages that it reads.
-        diagnostics: the findings of this stage; for the first stage also those on the text of the spec.
-        inputs: the data versions of the inputs from which the stage was computed.
-        deployed: the deployed plan, whose PE numbers the metadata shows; None if nothing is deployed.
+    `done` has the results of this stage and of the stages that it reads. The diagnostics of the first stage include
+    those on the text of the spec. `inputs` are the data versions from which the stage was computed.
     """
     result = plain(done[stage.result])
     if not stage.inputs:
@@ -226,10 +215,7 @@ def failure(source: ApplicationSource, diagnostics: tuple[Diagnostic, ...]) -> d
 def stage_spec(source: ApplicationSource, stage: Stage, description: str | None = None) -> dg.AssetSpec:
     """Return the Dagster spec of a stage's asset.
 
-    Args:
-        source: the application.
-        stage: the stage.
-        description: a description in Markdown, instead of the stage's own.
+    A `description` in Markdown replaces the stage's own.
     """
     inputs = stage.inputs or (SPEC,)
     own = spec_version(source).get(SPEC, "missing")[:12]

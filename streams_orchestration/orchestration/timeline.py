@@ -55,13 +55,9 @@ class _Lane:
 def draw_timeline(status: api.ApplicationStatus, cuts: Mapping[str, Sequence[api.Cut]], now: float) -> str:
     """Return an SVG image of each unit's work, epochs and failures over time, and below it the duration of each reset.
 
-    Only regions, and units that were reset, are drawn; without any, a sentence says so. The last
-    `MAX_DRAWN_RECOVERIES` resets of a unit are drawn.
-
-    Args:
-        status: the status of the application.
-        cuts: unit -> its last complete epochs.
-        now: the right end of the time axis, in unix seconds; if the application has ended, its last commit is.
+    Only regions, and units that were reset, are drawn; without any, a sentence says so. The last `MAX_DRAWN_RECOVERIES`
+    resets of a unit are drawn. `cuts` has the last complete epochs of each unit. The time axis ends at `now`, in unix
+    seconds, or at the last commit if the application has ended.
     """
     if status.state not in ("RUNNING", "WAITING"):
         now = max((pe.row.committed_at for pe in status.pes if pe.row.committed_at is not None), default=now)

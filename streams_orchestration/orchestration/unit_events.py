@@ -27,11 +27,7 @@ def unit_metadata(status: api.ApplicationStatus, now: float) -> Metadata:
     """Return tables of the units, of their resets and of their recoveries, and numbers of the first regions.
 
     The tables have the first `LISTED_UNITS` units and the last `LISTED_RECOVERIES` recoveries. The result is empty
-    without units.
-
-    Args:
-        status: the status of the application.
-        now: the time up to which ages count, in unix seconds.
+    without units. Ages count up to `now`, in unix seconds.
     """
     if not status.units:
         return {}
@@ -65,9 +61,7 @@ def unit_metadata(status: api.ApplicationStatus, now: float) -> Metadata:
 def recovery_metadata(unit: api.UnitStatus, now: float) -> Metadata:
     """Return the number of resets, the last cause and the last recoveries of a unit; empty if it has never failed.
 
-    Args:
-        unit: the unit of recovery.
-        now: the current time, in unix seconds.
+    `now` is in unix seconds.
     """
     if not (unit.row.reset_count or unit.row.cause or unit.lost):
         return {}

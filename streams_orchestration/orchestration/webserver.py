@@ -95,10 +95,7 @@ class UiGuard:
 def own_hosts(host: str, port: int, further: str) -> frozenset[str]:
     """Return the values of the header Host by which the UI is reached.
 
-    Args:
-        host: the address at which the UI listens.
-        port: the port at which the UI listens.
-        further: the value of the variable `HOSTS`.
+    `further` is the value of the variable `HOSTS`.
     """
     return hosts_of((host, *LOOPBACK), port) | {each.strip() for each in further.split(",") if each.strip()}
 

@@ -239,10 +239,8 @@ class SteppedApplication:
     def run(self, *, trigger_every: int = 3) -> None:
         """Step all PEs in turn until the application has ended.
 
-        In a turn without work, outputs are published and finished units are marked as complete.
-
-        Args:
-            trigger_every: the number of turns between two cuts of every region.
+        In a turn without work, outputs are published and finished units are marked as complete. Every region is cut
+        after `trigger_every` turns.
 
         Raises:
             StreamsRuntimeError, OSError: nothing is left to do although the application has not ended; a step failed; a
@@ -284,9 +282,7 @@ class SteppedApplication:
 def run_levels(scratch: Scratch, rows: Iterable[Row]) -> list[Row]:
     """Run the tasks of a batch, one after the other, and pass on the rows that they exchange.
 
-    Args:
-        scratch: the scratch directory of the PE's query.
-        rows: the plans of the tasks of the first level.
+    The rows are the plans of the tasks of the first level.
 
     Returns:
         The rows that the last level yields.

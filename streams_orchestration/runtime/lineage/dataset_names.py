@@ -71,9 +71,7 @@ def _directory_before_pattern(path: str) -> str:
 def _authority(netloc: str, port: int | None = None) -> str:
     """Return host and port of an address without the user; `?` if they do not match the pattern.
 
-    Args:
-        netloc: the part between `//` and the path.
-        port: the default port.
+    `netloc` is the part between `//` and the path, and `port` is the default port.
     """
     match = _AUTHORITY.fullmatch(netloc.rpartition("@")[2])
     if match is None:

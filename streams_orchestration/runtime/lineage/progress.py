@@ -49,11 +49,8 @@ def next_step(sent: Sent | None, moment: RunMoment, told: RunMoment | None) -> N
     """Return the next step, or None if nothing is due.
 
     If the application was started again before the end of its latest run was sent, that run is ended by ABORT first.
-
-    Args:
-        sent: the latest run; None if there is none.
-        moment: the application now.
-        told: the application when this process sent the last event of the run; None if this process sent none.
+    `sent` is the latest run, and `moment` is the application now. `told` is the application when this process sent the
+    last event of the run; None if this process sent none.
     """
     over = sent is None or sent.event in ENDS
     if sent is not None and sent.started_at != moment.started_at and not over:

@@ -30,11 +30,8 @@ class ReferenceFile(NamedTuple):
 def reference_files(operator: LogicalOperator, *, import_all: bool) -> list[ReferenceFile]:
     """Return the files that an operator with input ports reads; empty if its class or its parameters are invalid.
 
-    A file that no parameter names is called `file`. If a name occurs again, a number is appended to it.
-
-    Args:
-        operator: an operator of the flattened application.
-        import_all: also import modules of the user. If False, only standard operators are examined.
+    A file that no parameter names is called `file`. If a name occurs again, a number is appended to it. Unless
+    `import_all` is set, only standard operators are examined, and no module of the user is imported.
     """
     if not operator.inputs or not (import_all or is_standard(operator)):
         return []

@@ -70,11 +70,7 @@ class EventSender(Protocol):
 class Reporter:
     """The reporter of one application. Sent events are recorded in the catalog, so that another host can continue.
 
-    Args:
-        catalog: the catalog.
-        application: name of the application.
-        host: number of this host; None in a process that is not a host, which reports failures only.
-        client: sends the events; None to send nothing.
+    `host` is None in a process that is not a host, which reports failures only. Without a client, nothing is sent.
     """
 
     def __init__(self, catalog: Catalog, application: str, host: int | None, client: EventSender | None) -> None:
@@ -123,10 +119,8 @@ class Reporter:
     def send_due(self, *, last: bool = False) -> None:
         """Read the state of the application, and send the events that are due, in at most `MAX_STEPS` steps.
 
-        Do nothing if the application is not deployed, or another process sends its events.
-
-        Args:
-            last: True when the reporter stops, so that an application that is not wanted to run counts as ended.
+        Do nothing if the application is not deployed, or another process sends its events. When the reporter stops
+        (`last`), an application that is not wanted to run counts as ended.
 
         Raises:
             LineageError: an event could not be sent; it stays due.
@@ -271,10 +265,7 @@ class Reporter:
 def reporter(catalog: Catalog, application: str, host: int | None) -> Reporter:
     """Return the reporter of an application, with the target of the environment; call this before threads start.
 
-    Args:
-        catalog: the catalog.
-        application: name of the application.
-        host: number of the host that this process is; None if it is not a host.
+    `host` is None in a process that is not a host.
     """
     return Reporter(catalog, application, host, _make_client())
 

@@ -56,11 +56,7 @@ class View:
 def read_view(connection: Connection, home: Home, application: str, *, last: bool) -> View | None:
     """Return the state of an application for its events; None if it is not deployed.
 
-    Args:
-        connection: a connection in a transaction.
-        home: the state directory.
-        application: name of the application.
-        last: True when the reporter stops. An application that is not wanted to run then counts as ended.
+    When the reporter stops (`last`), an application that is not wanted to run counts as ended.
     """
     a, u, h, s, r = tables.application, tables.unit, tables.host, tables.sink, tables.lineage_run
     columns = (a.c.wanted, a.c.state, a.c.taken_at, a.c.deployed_at, a.c.started_at, a.c.plan)

@@ -51,12 +51,8 @@ class _Old:
 def rotate_log(path: Path, limit: int) -> bool:
     """Move the first bytes of a log that is longer than the limit to an old file.
 
-    The newest `MAX_OLD_LOGS` old files are kept. A rotation whose process died is completed first.
-    Any process may call this at any time.
-
-    Args:
-        path: the path of the log.
-        limit: the most bytes that the log may have; 0 for any number.
+    The newest `MAX_OLD_LOGS` old files are kept. A rotation whose process died is completed first. Any process may call
+    this at any time. A limit of 0 allows any number of bytes.
 
     Returns:
         True if the log was rotated; False also while somebody reads it, or another process rotates it.

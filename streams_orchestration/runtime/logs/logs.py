@@ -64,10 +64,8 @@ _OPEN: weakref.WeakValueDictionary[str, OperatorLogger] = weakref.WeakValueDicti
 def open_operator_logger(name: str, path: str, limit: int = LOG_BYTES) -> OperatorLogger:
     """Open a PE's log in the process in which an operator runs, and return a logger that writes to it.
 
-    Args:
-        name: the name of the operator.
-        path: the path of the log; its directory is created.
-        limit: the size in bytes at which the log is rotated; 0 for never. It has no effect on a log that is open.
+    The directory of the log is created. `limit` is the size in bytes at which the log is rotated, and 0 for never. It
+    has no effect on a log that is open.
 
     Raises:
         OSError: the log or its directory cannot be created.

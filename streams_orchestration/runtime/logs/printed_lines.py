@@ -35,11 +35,8 @@ class OperatorLines:
 def read_printed_lines(logs: Iterable[Path], limit: int) -> list[OperatorLines]:
     """Return the lines that each operator has printed since the last start of its PE, ordered by operator.
 
-    Operators without lines are left out. Lines that the rotation of a log has removed are not counted.
-
-    Args:
-        logs: the logs of the PEs.
-        limit: the most lines that are returned of each operator.
+    Operators without lines are left out. Lines that the rotation of a log has removed are not counted. At most `limit`
+    lines of each operator are returned.
     """
     found: dict[str, OperatorLines] = {}
     for log in logs:

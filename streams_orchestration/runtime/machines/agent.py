@@ -85,12 +85,8 @@ class Machine:
 class Agent:
     """The loop of one agent. The constructor creates a missing catalog, and upgrades an older one.
 
-    It raises StateDirectoryError if the home cannot be written, and CatalogError if the catalog cannot be used.
-
-    Args:
-        home: the state directory, on this machine, of the hosts that it starts.
-        machine: this machine.
-        launcher: starts its hosts, and keeps some on standby.
+    It raises StateDirectoryError if the home cannot be written, and CatalogError if the catalog cannot be used. The
+    launcher starts the hosts of the machine, and keeps some on standby.
     """
 
     def __init__(self, home: Home, machine: Machine, launcher: Standbys) -> None:

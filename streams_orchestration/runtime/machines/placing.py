@@ -59,14 +59,9 @@ def residents(
     """Return the missing and live hosts of an application, and where the live hosts of all applications are.
 
     A missing host that could not use the files of its machine counts as having failed most often there, so that it
-    returns only if no other machine takes it, however often it failed on the others before.
-
-    Args:
-        rows: the hosts of all applications.
-        application: the application whose hosts are placed.
-        missing: its hosts that need a machine. They count as missing even if their rows show them alive.
-        now: unix seconds.
-        failed: how often its hosts could not use the files of each machine; see `read_failed`.
+    returns only if no other machine takes it, however often it failed on the others before. The rows are of the hosts
+    of all applications. Hosts in `missing` need a machine, even if their rows show them alive. `now` is in unix
+    seconds, and `failed` is as `read_failed` returns it.
     """
     absent = set(missing)
     requirements = dict[int, HostRequirements]()
@@ -94,13 +89,7 @@ def arrange(hosts: Residents, machines: Sequence[MachineRow], now: float, *, mov
 
     The fewest violations count first, then where the host could use files most reliably. The hosts of the application
     are then spread evenly over the machines. Among equal machines, the one with the fewest hosts of any application per
-    core comes first.
-
-    Args:
-        hosts: the hosts to place.
-        machines: the registered machines.
-        now: unix seconds.
-        moves: most live hosts that may move to another machine.
+    core comes first. At most `moves` live hosts move to another machine. `now` is in unix seconds.
     """
     search = _Search(hosts, machines, now)
     best, most = search.run(0), 1

@@ -52,13 +52,8 @@ class Standby:
 class Standbys:
     """The standbys of a machine: `launch` makes one of them a host, or starts a new process if there is none.
 
-    Args:
-        home: the state directory.
-        machine: name of the machine.
-        wanted: number of standbys to keep.
-        engine: settings of the standbys' engines, which can also run dataframe queries. A host with other engine
-            settings gets a new process.
-        log_size: bytes at which the standbys' log is rotated; 0 for never.
+    `wanted` standbys are kept, whose engines can also run dataframe queries. A host with other engine settings gets a
+    new process. `log_size` is the size in bytes at which their log is rotated, and 0 for never.
     """
 
     def __init__(

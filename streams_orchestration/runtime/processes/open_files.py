@@ -15,8 +15,7 @@ WANTED_FILES = 4096
 def require_open_files(who: str) -> None:
     """Refuse to start a process that would be allowed too few open files.
 
-    Args:
-        who: the process to start, in words.
+    The message names the process to start by the words `who`.
 
     Raises:
         HostLaunchError: the hard limit of this process, which its children inherit, is too low.

@@ -148,8 +148,7 @@ class Settings:
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
         """Read the settings from environment variables; a missing or empty variable gives the default.
 
-        Args:
-            environment: the variables by name; for a state directory its `Home.environment`.
+        The variables of a state directory are its `Home.environment`.
 
         Raises:
             SettingError: a value cannot be used, or Spark's properties for one of the masters cannot; see

@@ -48,13 +48,9 @@ def complete(catalog: Catalog, application: str, sweep: Callable[[], bool] | Non
 
     Call it after publishing. Nothing is marked while a redeploy or a savepoint holds units, or if the plan or the
     finished units have changed during the sweep. A complete application has no hold left, not even an expired one.
-
-    Args:
-        catalog: the catalog of the application.
-        application: the name of the application.
-        sweep: removes the files that no commit names, and returns False if nothing is to be marked yet. Afterwards
-            nobody starts a host that was killed meanwhile, or looks for files. By default, only files of killed
-            publishers are removed.
+    `sweep` removes the files that no commit names, and returns False if nothing is to be marked yet. Afterwards nobody
+    starts a host that was killed meanwhile, or looks for files. By default, only files of killed publishers are
+    removed.
 
     Returns:
         True if the application is completed.

@@ -114,10 +114,7 @@ class Gatherer:
 
         The first call with outputs removes leftover merged files. Outputs with a final name in an object store are sent
         there. If `MANY` outputs of a directory wait on, they are merged without a final name. The call may be repeated
-        after a crash at any point.
-
-        Args:
-            rows: outputs of the sink, as `outstanding` returns them.
+        after a crash at any point. The rows are outputs of the sink, as `outstanding` returns them.
 
         Returns:
             The number of files that got a final name or were sent, and of directories that were marked.
@@ -211,9 +208,7 @@ class Gatherer:
     def _replace(self, rows: Sequence[DueOutput], *, named: bool) -> DueOutput | None:
         """Replace several files by one, or name a single file; the replaced files are removed like retracted ones.
 
-        Args:
-            rows: the outputs of the files.
-            named: True to give the new file its final name, False if it is to wait on.
+        With `named`, the new file gets its final name; otherwise it waits on.
 
         Returns:
             The merged output as the catalog has it; None if another process has changed the files.

@@ -92,10 +92,7 @@ class Outstanding:
 def outstanding(catalog: Catalog, application: str, *, deliveries: bool = False) -> Outstanding:
     """Return the outputs with which a publisher has something to do.
 
-    Args:
-        catalog: the catalog of the application.
-        application: the name of the application.
-        deliveries: True to read also outputs that are delivered.
+    With `deliveries`, outputs that are delivered are read, too.
     """
     with catalog.read() as connection:
         return Outstanding(
@@ -113,13 +110,8 @@ def publish_files(
     A file is moved if its epoch is complete, or if its sink shows uncommitted outputs.
 
     The call may be repeated after a crash at any point, and several processes may do this at the same time. A sink with
-    retracted outputs that cannot be removed is skipped.
-
-    Args:
-        catalog: the catalog of the application.
-        application: the name of the application.
-        leave_out: names of sinks whose files are not moved.
-        seen: the outputs, if they were read already.
+    retracted outputs that cannot be removed is skipped. Files of the sinks in `leave_out` are not moved. `seen` has the
+    outputs if they were read already.
 
     Returns:
         The number of files that became visible, and the errors, at most one for each sink.
@@ -146,10 +138,7 @@ def publish_files(
 def _due(connection: Connection, application: str, *, files: bool) -> list[DueOutput]:
     """Return the outputs that can become visible, and the visible ones whose pending names can be removed, in order.
 
-    Args:
-        connection: a connection in a transaction.
-        application: the name of the application.
-        files: True for outputs that become files of this machine, False for those that are delivered.
+    With `files`, these are the outputs that become files of this machine, otherwise the outputs that are delivered.
     """
     return DueOutput.all(connection, _DUE[files], {"of": application})
 

@@ -47,12 +47,7 @@ def mark_retracted(connection: Connection, application: str, unit: str, epoch: i
     """Mark the outputs and segments that a unit has made after its cut as retracted, in the transaction of a reset.
 
     A segment that others read uncommitted stays until they have gone past it, since their current batch may name it.
-
-    Args:
-        connection: a connection in a write transaction.
-        application: the name of the application.
-        unit: the name of the unit.
-        epoch: the epoch that the cut closed.
+    The cut closed `epoch`.
 
     Returns:
         The files that can no longer be named, to be removed after the transaction.
@@ -68,11 +63,8 @@ def mark_retracted(connection: Connection, application: str, unit: str, epoch: i
 def retract(catalog: Catalog, application: str, garbage: Iterable[str] = ()) -> list[OutputError]:
     """Remove the outputs of sinks that resets have retracted, and their rows; a call may be repeated after a crash.
 
-    Args:
-        catalog: the catalog.
-        application: the name of the application.
-        garbage: files that the transaction of a reset no longer names; they are removed first, and left without an
-            error if that fails (`remove_files`).
+    `garbage` are files that the transaction of a reset no longer names. They are removed first, and left without an
+    error if that fails (`remove_files`).
 
     Returns:
         The errors, at most one for each sink; outputs that could not be removed stay marked.

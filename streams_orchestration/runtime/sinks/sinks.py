@@ -143,12 +143,7 @@ def late_outputs(connection: Connection, application: str, pe: int, completed: i
     """Return the largest number of complete epochs that could be visible and are not, over the sinks of a PE.
 
     It is 0 for a PE without sinks. For a sink that shows uncommitted batches, batches count in place of epochs.
-
-    Args:
-        connection: the connection of a transaction.
-        application: the name of the application.
-        pe: the number of the PE.
-        completed: the last complete epoch of its unit that is visible outside.
+    `completed` is the last complete epoch of its unit that is visible outside.
     """
     counts = connection.scalars(_LATE, {"of": application, "at": pe, "completed": completed})
     return max((int(count) for count in counts), default=0)
@@ -270,10 +265,7 @@ def _visible_epoch(shown: int, first_waiting: int | None) -> int:
 def _complete_until(cuts: Sequence[Any], sink: SinkRow, epoch: int) -> int | None:
     """Return the least watermark in microseconds of a sink's connections at an epoch's end; None without watermark.
 
-    Args:
-        cuts: PE, epoch and position of the commits that end epochs, in order.
-        sink: the sink.
-        epoch: the last epoch whose outputs are all visible.
+    `cuts` are PE, epoch and position of the commits that end epochs, in order.
     """
     positions = [cut.position for cut in cuts if cut.pe == sink.pe and cut.epoch <= epoch]
     return _least_watermark(positions[-1], sink.operator) if positions else None
@@ -291,11 +283,7 @@ def _least_watermark(position: StoredPosition, operator: str) -> int | None:
 def watermark_of(connection: Connection, application: str, output: SinkFileRow, *, whole_epoch: bool) -> int | None:
     """Return the watermark after an output in microseconds; None without event time, or if its commit was removed.
 
-    Args:
-        connection: the connection of a transaction.
-        application: the name of the application.
-        output: the output.
-        whole_epoch: True for the watermark at the end of its epoch, False for the one at the end of its batch.
+    With `whole_epoch`, it is the watermark at the end of the output's epoch, otherwise at the end of its batch.
     """
     c = _commit.c
     last = (c.boundary, c.epoch == output.epoch) if whole_epoch else (c.batch == output.batch,)

@@ -52,14 +52,8 @@ def directories_of(
 ) -> Directories:
     """Return the directories of one PE, with the settings of the files in them.
 
-    Args:
-        home: the state directory.
-        application: the name of the application.
-        pe: the number of the PE.
-        base: the directory of the spec.
-        compression: `none`, `lz4` or `zstd`.
-        here: streams that only processes of this machine read; ignored if all files are in the state directory.
-        log_size: the size in bytes at which the log is rotated; 0 for never.
+    `base` is the directory of the spec. The streams in `here` are read by processes of this machine only; they are
+    ignored if all files are in the state directory.
 
     Raises:
         StorageSettingError: STREAMS_STORAGE or STREAMS_STORAGE_OPTIONS cannot be used.

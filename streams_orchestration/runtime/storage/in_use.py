@@ -14,12 +14,9 @@ MARK = ".in-use"
 
 
 def use(directory: Path) -> IO[str]:
-    """Mark a directory as used by this process, for as long as the returned file is open.
+    """Mark an existing directory as used by this process, for as long as the returned file is open.
 
     The mark replaces a mark of another process.
-
-    Args:
-        directory: an existing directory.
 
     Raises:
         OSError: the directory cannot be written.

@@ -34,12 +34,8 @@ def waiting_of(application: str, pe: int) -> str:
 def remove_abandoned(store: Store, application: str, directories: Iterable[Path]) -> bool:
     """Remove the files that killed publishers of an application have left: merged files, and copies they had begun.
 
-    Call this only if all outputs are published, so that commits can no longer name a merged file.
-
-    Args:
-        store: the store of the application.
-        application: the name of the application.
-        directories: the directories of this machine in which its sinks keep pending files.
+    Call this only if all outputs are published, so that commits can no longer name a merged file. The sinks keep
+    pending files in these directories of this machine.
 
     Returns:
         False if some of these files may remain, since a file could not be removed or a directory not be listed. The
@@ -66,12 +62,7 @@ def store_waiting_file(store: Store, path: Path, directory: str) -> str:
     """Return the address of a finished file for the catalog; if machines share a storage, first store the file there.
 
     The file stays at its path. It is not stored, and the address is the path, without a shared storage or if the path
-    is outside of the state directory, since a user chose that place.
-
-    Args:
-        store: the store of the application.
-        path: the file on this machine.
-        directory: the result of `waiting_of`.
+    is outside of the state directory, since a user chose that place. `directory` is the result of `waiting_of`.
 
     Raises:
         OSError: the file cannot be stored.

@@ -30,16 +30,12 @@ def allow_calls(operators: int) -> None:
 
 
 class OperatorCalls:
-    """The calls of one task. While an operator submits tuples, it calls other operators."""
+    """The calls of one task. While an operator submits tuples, it calls other operators.
+
+    `instances` are the operators that exist, by index; others are being made.
+    """
 
     def __init__(self, meter: Meter, instances: Mapping[int, OperatorInstance], batch: int) -> None:
-        """Prepare for the calls of a task.
-
-        Args:
-            meter: the meter of the task.
-            instances: the operators that exist, by index; others are being made.
-            batch: the number of the batch.
-        """
         self.meter = meter
         self._instances = instances
         self._batch = batch
@@ -52,10 +48,7 @@ class OperatorCalls:
     ) -> T:
         """Call into an operator, charge the processor time to it, and return the result of the call.
 
-        Args:
-            program: the program of the operator.
-            call: the function to call.
-            at: adds the place in the operator's streams to the failure, which an exception becomes.
+        `at` adds the place in the operator's streams to the failure, which an exception becomes.
 
         Raises:
             OperatorError: the operator raised an exception or SystemExit, or an operator that it submitted to did; the
@@ -94,9 +87,7 @@ def at_mark(port: int, mark: str) -> Callable[[OperatorFailure, BaseException], 
 def own_line(raised: BaseException, modules: Iterable[str]) -> tuple[str, int]:
     """Return file and line of the innermost frame in an operator's own code; empty and 0 if there is none.
 
-    Args:
-        raised: the exception.
-        modules: the modules with the operator's code; all of their packages count, but code of the product does not.
+    All packages of `modules` have the operator's code, but code of the product does not count.
     """
     packages = {module.partition(".")[0] for module in modules} - {_PRODUCT, "builtins"}
     place = ("", 0)

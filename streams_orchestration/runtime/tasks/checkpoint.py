@@ -22,7 +22,6 @@ class Checkpoint:
     """The states and sink files that a task stores when it ends, for its result."""
 
     def __init__(self, pe: PeProgram, plan: BatchPlan, directories: Directories, calls: OperatorCalls) -> None:
-        """Create an empty checkpoint."""
         self._small = small_state(pe)
         self._plan = plan
         self._directories = directories
@@ -38,11 +37,7 @@ class Checkpoint:
         A sink file that a shared storage holds then is removed from this machine. The state is left out if the operator
         is not stateful, was not called, or has the same state as before. The files in `written` are not durable yet.
         The next batch can use the operator's object, unless that is a `FlooredOperator` whose objects are now joined.
-
-        Args:
-            program: the program of the operator.
-            instance: the operator's object, which the batch has used.
-            changed: True if the operator was called, so that its state may have changed.
+        `changed` says that the operator was called, so that its state may have changed.
 
         Raises:
             OperatorError: the operator raised, or its state has a value that cannot be stored.

@@ -13,14 +13,12 @@ from streams_orchestration.operators.tuples.watermarks import Watermarks
 
 
 class CollectedOutputs:
-    """The tuples and watermarks that an operator submits for one batch, by output port."""
+    """The tuples and watermarks that an operator submits for one batch, by output port.
+
+    `send` sends the tuples of an output port with their watermarks.
+    """
 
     def __init__(self, send: Callable[[int, TupleBatch], None]) -> None:
-        """Gather nothing yet.
-
-        Args:
-            send: sends the tuples of an output port with their watermarks.
-        """
         self._ports: dict[int, _Port] = {}
         self._send = send
 

@@ -29,18 +29,12 @@ Send = Callable[[OperatorProgram, int, TupleBatch], None]
 class EventTimeCalls:
     """The calls of one task for operators in event-time graphs.
 
-    Methods that call an operator raise OperatorError if that operator raises, or one that it submits to.
+    Methods that call an operator raise OperatorError if that operator raises, or one that it submits to. `process`
+    calls an operator with tuples that arrive at an input port, and `send` sends an item of an operator to every
+    connection of an output port.
     """
 
     def __init__(self, program: PeProgram, calls: OperatorCalls, process: Process, send: Send) -> None:
-        """Prepare for the calls of a task.
-
-        Args:
-            program: the program of the PE.
-            calls: the calls of the task.
-            process: calls an operator with tuples that arrive at an input port.
-            send: sends an item of an operator to every connection of an output port.
-        """
         self._program = program
         self._calls = calls
         self._process = process
@@ -131,13 +125,8 @@ class EventTimeCalls:
         """Connect operators with the watermarks of the streams that their Imports read in this batch (EV48).
 
         Call the operators for the changes of their watermarks, and send the watermarks that follow. If the streams have
-        new readers, also send again that an operator is idle. Do nothing in a task that only forwards items.
-
-        Args:
-            task: the task.
-            position: the position after the batch.
-            instance_of: returns the object of an operator.
-            changed: receives the operators whose connections are others than before.
+        new readers, also send again that an operator is idle. Do nothing in a task that only forwards items. `position`
+        is the position after the batch. `changed` receives the operators whose connections are others than before.
         """
         for index in () if task.forwards else task.owns:
             program = self._program.operators[index]
@@ -185,12 +174,8 @@ class EventTimeCalls:
     def prepare_source(source: OperatorInstance, decisions: list[IdleDecision], slowest: int | None) -> None:
         """Prepare a source for producing tuples: how far it may run ahead of others, and which partitions are idle.
 
-        Do nothing outside of event-time graphs.
-
-        Args:
-            source: the source.
-            decisions: the decisions that a reset may repeat, and those before them (EV51).
-            slowest: the least watermark of the other sources of the graph (EV65); None without any.
+        Do nothing outside of event-time graphs. `decisions` are those that a reset may repeat, and those before them
+        (EV51). `slowest` is the least watermark of the other sources of the graph (EV65); None without any.
         """
         if source.watermark is not None:
             source.watermark.slowest = slowest
@@ -202,12 +187,8 @@ class EventTimeCalls:
         """Ask a source which partitions are at their end, and send the watermarks that follow from idle ones (EV51).
 
         A partition is idle if it was without tuples for long enough. While its server is away, a source is not asked,
-        and no time counts. Do nothing for a source whose partitions are never idle.
-
-        Args:
-            program: the program of the source.
-            instance: the source, which has produced its part of the batch.
-            moved: True if it gave tuples or changed its offset.
+        and no time counts. Do nothing for a source whose partitions are never idle. `moved` says that the source gave
+        tuples or changed its offset in this batch.
         """
         source = instance.operator
         idleness = instance.idleness

@@ -67,11 +67,8 @@ class Outbox:
     def enqueue(self, delivery: Exchange, item: Item, origin: str, connection: str) -> None:
         """Add an item to the exchange in front of an operator of this PE; count a batch that is copied into a queue.
 
-        Args:
-            delivery: the delivery through the exchange.
-            item: the item.
-            origin: the place from which its tuples were read.
-            connection: the name of the event-time connection; empty for another one, to which no watermarks are sent.
+        `origin` is the place from which its tuples were read. `connection` is the name of the event-time connection; it
+        is empty for another one, to which no watermarks are sent.
         """
         item = frozen(item)
         if isinstance(item, TupleBatch):

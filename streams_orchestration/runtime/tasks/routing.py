@@ -42,9 +42,7 @@ def hash_channels(batch: pa.RecordBatch, attributes: tuple[str, ...], width: int
 def nested_channels(batch: pa.RecordBatch, levels: Iterable[tuple[int, tuple[str, ...]]]) -> np.ndarray:
     """Return the number of every tuple's channel among all channels of parallel regions within each other.
 
-    Args:
-        batch: the tuples.
-        levels: for each region, from the outermost one, the number of channels, and the attributes of its splitter.
+    `levels` has the number of channels and the attributes of the splitter for each region, from the outermost one on.
     """
     channels: Any = np.zeros(batch.num_rows, np.int64)
     for width, attributes in levels:

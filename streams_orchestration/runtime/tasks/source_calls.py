@@ -27,7 +27,10 @@ class TupleOrigin:
 
 
 class SourceCalls:
-    """The sources of a task in one batch: they are called one after the other, and their answers are collected."""
+    """The sources of a task in one batch: they are called one after the other, and their answers are collected.
+
+    `changed` receives the operators that were called, and `origin` the place of the tuples that a source produces.
+    """
 
     def __init__(
         self,
@@ -39,17 +42,6 @@ class SourceCalls:
         changed: set[int],
         origin: TupleOrigin,
     ) -> None:
-        """Prepare for the calls of a task.
-
-        Args:
-            program: the program of the PE.
-            plan: the plan of the batch.
-            calls: the calls into operators of the task.
-            event_time: the calls of the task that concern event time.
-            instance: returns the operator object of an index.
-            changed: receives the operators that were called.
-            origin: receives the place of the tuples that a source produces.
-        """
         self._plan = plan
         self._calls = calls
         self._event_time = event_time

@@ -38,13 +38,8 @@ def small_state(program: PeProgram) -> int:
 def state_data(state: State, batch: int, former: StoredState | None, plain: bytes) -> StateDump:
     """Return the data of a state to write, and the number of its earlier files that are to be read before these data.
 
-    The parts of the state record that they are stored. There are no data if nothing has changed.
-
-    Args:
-        state: the state of the operator.
-        batch: the batch at whose end the state is stored.
-        former: the state that the operator was restored from, or that was stored last.
-        plain: the digest of the plain parts of that former state.
+    The parts of the state record that they are stored. There are no data if nothing has changed. `former` is the state
+    that the operator was restored from, or that was stored last. `plain` is the digest of its plain parts.
 
     Raises:
         StateError: the state holds something that cannot be stored.
@@ -58,16 +53,8 @@ def store_dump(
 ) -> StateFile:
     """Write a new file of a state, and return it; a small file is not written, but has its content with it.
 
-    A written file is durable after `Store.sync`, and garbage until a commit names it.
-
-    Args:
-        store: the store of the file.
-        directory: the directory of the PE's states.
-        generation: the generation that writes the file.
-        batch: the batch at whose end the state is stored.
-        operator: the number of the operator.
-        dump: the content of the file.
-        small: the most bytes of a file that is not written.
+    A written file is durable after `Store.sync`, and garbage until a commit names it. A small file has at most `small`
+    bytes. The state is the one at the end of the batch.
 
     Raises:
         OSError: the file cannot be written.

@@ -73,11 +73,7 @@ def kept_files(connection: Connection, application: str) -> set[str]:
 def drop_states_after(connection: Connection, application: str, unit: str, epoch: int) -> list[str]:
     """Delete the states that the PEs of a unit stored after its cut.
 
-    Args:
-        connection: a connection in a write transaction.
-        application: the name of the application.
-        unit: the name of the unit.
-        epoch: the epoch that the cut closed.
+    The cut closed `epoch`. The connection is in a write transaction.
 
     Returns:
         The files that are no longer needed, which the caller removes after the commit.
@@ -96,12 +92,8 @@ def drop_unneeded_states(
     """Delete all states of some PEs that neither a cut nor the next batch can need.
 
     The needed states are of the last cut and of later boundaries, which may still become cuts, and the newest ones.
-
-    Args:
-        connection: a connection in a write transaction.
-        application: the name of the application.
-        pes: a statement that selects all PEs of some units.
-        cuts: PE -> its batch in the cut of the last complete epoch, if there is one.
+    `pes` selects all PEs of some units. `cuts` maps a PE to its batch in the cut of the last complete epoch, if there
+    is one. The connection is in a write transaction.
 
     Returns:
         The files that are no longer needed, which the caller removes after the commit.

@@ -12,16 +12,12 @@ from streams_orchestration.runtime.tasks.meter import Meter
 
 
 class UnheededMarks:
-    """The output ports of one task whose window marks reach only operators of the same task that ignore them."""
+    """The output ports of one task whose window marks reach only operators of the same task that ignore them.
+
+    Ports are found on request. `instance` returns the operator with an index, which it makes if it does not exist yet.
+    """
 
     def __init__(self, program: PeProgram, instance: Callable[[int], OperatorInstance], meter: Meter) -> None:
-        """Create without any known port; ports are found on request.
-
-        Args:
-            program: the program of the PE.
-            instance: returns the operator with an index, which it makes if it does not exist yet.
-            meter: the meter of the task.
-        """
         self._program = program
         self._instance = instance
         self._meter = meter

@@ -105,12 +105,8 @@ def declare(connection: Connection, compilation: Compilation) -> None:
 def change_links(connection: Connection, application: str, changes: Mapping[str, Iterable[LinkChange]]) -> None:
     """Record changed properties of Exports, and changed subscriptions and filters of Imports; `connect` has to follow.
 
-    A change of an Import or Export that is not recorded has no effect.
-
-    Args:
-        connection: a connection in a write transaction.
-        application: the application of the operators.
-        changes: operator -> the changed Imports and Exports at its ports.
+    A change of an Import or Export that is not recorded has no effect. `changes` maps an operator to the changed
+    Imports and Exports at its ports. The connection is in a write transaction.
     """
     for operator, links in changes.items():
         for link in links:
@@ -140,12 +136,8 @@ def connect(connection: Connection, cause: str = "") -> None:
     recorded with the problem, and nothing flows. Existing connections keep their position, and get the present facts of
     both sides. Ended ones that are not read to their end go to the PE that has the Import now. Connections of an Import
     that is gone are removed. The exporters of new or changed connections that take watermarks send again which of their
-    streams are idle.
-
-    Args:
-        connection: a connection in a write transaction.
-        cause: a text for the keys of new connections that no other change of an Import or Export has; empty for the
-            Imports and Exports of a plan.
+    streams are idle. `cause` is a text for the keys of new connections that no other change of an Import or Export has;
+    it is empty for the Imports and Exports of a plan. The connection is in a write transaction.
     """
     imports = {
         (row.application, row.name, row.operator, row.port): row for row in ImportRow.all(connection, select(_i))
@@ -258,12 +250,8 @@ def carry_connections(
 ) -> dict[str, dict[str, int]]:
     """Move connections to the operators that continue under other names, in the transaction of a redeploy.
 
-    Connections of operators that do not continue are removed.
-
-    Args:
-        connection: a connection in a write transaction.
-        application: the importing application.
-        formers: operator of the new plan -> its name in the old plan, for operators that continue.
+    Connections of operators that do not continue are removed. `formers` maps an operator of the new plan to its name in
+    the old plan, if the operator continues.
 
     Returns:
         Operator of the new plan -> the keys of its connections, each with the PE of the old plan that reads it.

@@ -190,14 +190,8 @@ def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str
     """Delete the segments of exported streams that no reader needs, and the ended connections that are read to the end.
 
     Readers for which the exporter does not wait may lose tuples: these are added to the connection's count of lost
-    ones. Files are not removed here.
-
-    Args:
-        connection: a connection in a write transaction.
-        exporter: the exporting application.
-        needed: stream -> the first segment that the application itself needs; a stream that it does not read is
-            missing.
-        now: unix seconds.
+    ones. Files are not removed here. `needed` maps a stream to the first segment that the application itself needs; a
+    stream that it does not read is missing. `now` is in unix seconds. The connection is in a write transaction.
 
     Returns:
         The files that are no longer needed.

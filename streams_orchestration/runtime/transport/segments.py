@@ -72,10 +72,7 @@ def read_segment(store: Store, segment: Segment) -> Iterator[Item]:
 def encode(items: list[Item], schema: pa.Schema, compression: str | None = None) -> pa.Buffer:
     """Encode items, with the watermarks, origins and connections of batches, as one Arrow IPC stream.
 
-    Args:
-        items: the items in their order.
-        schema: the schema of all items.
-        compression: `lz4` or `zstd`; None for none.
+    The compression is `lz4` or `zstd`, or None for none.
     """
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema, options=writer_options(compression)) as writer:

@@ -105,12 +105,7 @@ def _exported(connection: Connection, application: str, stream: str) -> tuple[in
 def end_of_epoch(connection: Connection, application: str, stream: str, epoch: int, written: int) -> int:
     """Return the number of the first segment after an epoch; `written` if there is none.
 
-    Args:
-        connection: the connection of a transaction.
-        application: the application that writes the stream.
-        stream: the name of the stream.
-        epoch: the epoch.
-        written: the number of the next segment to write.
+    `written` is the number of the next segment to write.
     """
     s = tables.segment
     later = (s.c.application == application, s.c.stream == stream, s.c.epoch > epoch, ~s.c.retracted)
@@ -121,12 +116,8 @@ def end_of_epoch(connection: Connection, application: str, stream: str, epoch: i
 def readable_segments(connection: Connection, application: str, stream: str, number: int, completed: int | None) -> int:
     """Return the number of segments of a stream that a reader can see from a segment on, without retracted ones.
 
-    Args:
-        connection: the connection of a transaction.
-        application: the application that writes the stream.
-        stream: the name of the stream.
-        number: the number of the first segment to count.
-        completed: the last complete epoch that the reader sees; None for readers that see all segments.
+    `number` is the first segment to count. `completed` is the last complete epoch that the reader sees; None for
+    readers that see all segments.
     """
     statement = _READABLE if completed is None else _READABLE_UP_TO
     mine = {"of": application, "named": stream, "first": number}

@@ -44,13 +44,8 @@ class ClassArchive:
         """Find the archive for a JVM, and mark it as used by its modification time.
 
         If it is missing, its directory is created. The JVM is to write it if the directory can be written, and has more
-        than `FREE_BYTES` free on its disk; otherwise no archive is made.
-
-        Args:
-            java: the program of the JVM.
-            options: the options of the JVM.
-            home: the directory of Spark.
-            directory: the directory of the archives; None for the directory of the user's caches.
+        than `FREE_BYTES` free on its disk; otherwise no archive is made. Archives are in `directory`, by default in the
+        directory of the user's caches.
 
         Raises:
             OSError: the program or Spark's jars do not exist.

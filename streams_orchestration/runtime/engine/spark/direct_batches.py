@@ -34,11 +34,7 @@ COMMITS, MOST_SECONDS = 3, 0.25
 
 
 class DirectBatches:
-    """Advances a Spark query by direct batches where that is possible, else by batches that Spark runs.
-
-    Args:
-        planner: the planner of the query.
-    """
+    """Advances a Spark query by direct batches where that is possible, else by batches that Spark runs."""
 
     def __init__(self, planner: Planner) -> None:
         self._planner = planner
@@ -56,10 +52,8 @@ class DirectBatches:
 
         Spark has to run a batch if its last batch ended more than `DIRECT_SECONDS` ago or took longer than that, or if
         the owners cannot run the batch. Return `batch` if there is nothing to do for a while, the catalog cannot be
-        reached, or the planner plans no more; direct batches may have been committed before that.
-
-        Args:
-            batch: the query's current batch according to Spark, which may be lower than the number in the catalog.
+        reached, or the planner plans no more; direct batches may have been committed before that. `batch` is the
+        query's current batch according to Spark, which may be lower than the number in the catalog.
 
         Raises:
             StreamsRuntimeError: the planner failed (see `Planner.commit_and_plan`), or an owner of a task has ended.

@@ -30,10 +30,8 @@ _FILE = b"file:"
 class RowSender:
     """The `Sender` of tasks whose payloads are rows of Spark's; its methods raise OSError if a file cannot be written.
 
-    Args:
-        place: where payloads go that are too large for a row: a directory, or a function that holds them and returns
-            the text by which a reader takes them.
-        schema: the schema of the tuples.
+    Payloads that are too large for a row go to `place`: a directory, or a function that holds them and returns the text
+    by which a reader takes them.
     """
 
     def __init__(self, place: str | Callable[[pa.Buffer], bytes], schema: pa.Schema) -> None:
@@ -89,9 +87,7 @@ class RowSender:
 def read_payload_once(payload: bytes, take: Callable[[bytes], pa.Buffer]) -> pa.Buffer:
     """Return the Arrow IPC stream of a payload, and remove its file; call this once for a payload.
 
-    Args:
-        payload: the payload of the row.
-        take: returns the data of a payload that another process holds.
+    `take` returns the data of a payload that another process holds.
 
     Raises:
         OSError: the payload's file is gone, or cannot be read.

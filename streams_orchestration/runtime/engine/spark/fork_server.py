@@ -55,10 +55,8 @@ def expect_fork_server(directory: Path) -> socket.socket | None:
     Call this before the JVM starts, which inherits that variable.
 
     Directories of the host's earlier starts are removed. Requests that come before the server is up wait for it. Its
-    processes work in the working directory of this process, which is another one for a moment during this call.
-
-    Args:
-        directory: the directory of this server alone, which replaces an existing one.
+    processes work in the working directory of this process, which is another one for a moment during this call. The
+    directory is for this server alone, and replaces an existing one.
 
     Returns:
         The socket on which the server is to listen; None if no program may be run from the directory. The variable is

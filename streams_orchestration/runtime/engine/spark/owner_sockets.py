@@ -95,11 +95,8 @@ def pid_of(address: str) -> int | None:
 class OwnerConnection:
     """A connection to an owner, which also ends with the owner's process.
 
-    The socket alone would not show that end, since a child that an operator has forked may keep it open.
-
-    Args:
-        connection: a connection whose peer has proved that it knows the key.
-        address: the address of the owner.
+    The socket alone would not show that end, since a child that an operator has forked may keep it open. The peer of
+    the connection must have proved that it knows the key.
     """
 
     def __init__(self, connection: Connection, address: str) -> None:

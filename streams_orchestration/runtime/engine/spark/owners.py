@@ -85,9 +85,7 @@ def executor_id() -> str:
 def forget_workers(workers: Path, living: Collection[str]) -> None:
     """Remove the announcements of workers in executors that the cluster has given up, although they may still run.
 
-    Args:
-        workers: the directory of announcements.
-        living: the ids of the executors that still exist.
+    `living` has the ids of the executors that still exist.
     """
     for each in tuple(workers.iterdir()) if workers.is_dir() else ():
         if (executor := each.name.partition("@")[2]) and executor not in living:
@@ -203,11 +201,8 @@ class Worker:
 
         An owner that cannot be reached is replaced. This process is announced before an owner is chosen. An owner on a
         machine that stops answering while it runs the request is marked as silent. If this process is the owner, errors
-        of `work` pass unchanged.
-
-        Args:
-            register: the file that names the owner of the task, `.../QUERY/owners/LEVEL-PARTITION`.
-            request: the argument of the function `work`.
+        of `work` pass unchanged. The file `register` names the owner of the task; its path is
+        `.../QUERY/owners/LEVEL-PARTITION`.
 
         Raises:
             StreamsRuntimeError: the owner ended while it ran the task, or an error was raised there; or this executor's

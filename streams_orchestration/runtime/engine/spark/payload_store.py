@@ -31,10 +31,8 @@ class Taking:
 class PayloadStore:
     """The payloads that this process holds.
 
-    Only the payloads of each task's last batch are kept, since earlier ones are no longer read.
-
-    Args:
-        address: returns the address of this process as an owner.
+    Only the payloads of each task's last batch are kept, since earlier ones are no longer read. `address` returns the
+    address of this process as an owner.
     """
 
     def __init__(self, address: Callable[[], str]) -> None:

@@ -24,10 +24,9 @@ log = logging.getLogger("streams.hangs")
 class ProgressWatchdog:
     """The tasks that this process runs, and for how many checks in a row none of its threads has run.
 
-    Time is counted in checks, so a process that was stopped with all its threads gets its full time afterwards.
-
-    Args:
-        end: called with the limit when the tasks make no progress for so long; None to log that and kill the process.
+    Time is counted in checks, so a process that was stopped with all its threads gets its full time afterwards. `end`
+    is called with the limit when the tasks make no progress for so long. By default that is logged, and the process is
+    killed.
     """
 
     def __init__(self, end: Callable[[int], None] | None = None) -> None:
@@ -43,10 +42,8 @@ class ProgressWatchdog:
     def task(self, limit: int) -> Generator[None]:
         """Watch a task that runs within the block, by a thread that is started once and never ends.
 
-        The limit of the task that began last holds for all tasks.
-
-        Args:
-            limit: seconds without progress until the process is ended; 0 for never.
+        The limit of the task that began last holds for all tasks. It is in seconds without progress until the process
+        is ended, and 0 for never.
         """
         if not limit:
             yield
@@ -65,10 +62,8 @@ class ProgressWatchdog:
     def check_progress(self, runs: int | None) -> None:
         """Note whether the process has made progress since the last check, and end it after the limit without progress.
 
-        A process without tasks counts as one that makes progress.
-
-        Args:
-            runs: how often its threads have run so far; None if that is not known, which counts as progress.
+        A process without tasks counts as one that makes progress. `runs` is how often its threads have run so far; None
+        if that is not known, which counts as progress.
         """
         moved = runs is None or runs != self._runs or not self._tasks
         self._runs, self._still = runs, 0 if moved else self._still + 1

@@ -20,11 +20,8 @@ def start_session(settings: Mapping[str, str], gateway: Any) -> SparkSession:
     """Start the Spark session of this process, and return it. This takes seconds, so call it on a thread.
 
     The directory for temporary files of Spark is created. Spark logs only warnings and errors from then on. An error of
-    Spark is raised as it is, and OSError if the directory cannot be created.
-
-    Args:
-        settings: the settings, as from `session_settings`.
-        gateway: the connection to a JVM that was started with the same settings.
+    Spark is raised as it is, and OSError if the directory cannot be created. The JVM of the gateway was started with
+    the same settings.
     """
     Path(settings["spark.local.dir"]).mkdir(parents=True, exist_ok=True)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))

@@ -36,10 +36,8 @@ def cache_directory() -> Path:
 def make_lean_home(directory: Path | None = None) -> Path:
     """Return a directory like Spark's without its machine learning, or Spark's own if links cannot be made.
 
-    It is made once and reused. When it is made, directories of links to a Spark that is gone are removed.
-
-    Args:
-        directory: the parent directory; None for the directory of the user's caches.
+    It is made once and reused. When it is made, directories of links to a Spark that is gone are removed. Its parent is
+    `directory`, by default the directory of the user's caches.
     """
     home, directory = spark_home().absolute(), directory or cache_directory()
     try:

@@ -149,9 +149,7 @@ def _require_first_run() -> None:
 def pe_query(first: Any, scratch: Scratch) -> Any:
     """Return the query of a PE, in which the levels follow one another with an exchange between two.
 
-    Args:
-        first: the Spark DataFrame of the rows that level 0 yields, with the columns of `ROW_DDL`.
-        scratch: the scratch directory of the query.
+    `first` has the rows that level 0 yields, with the columns of `ROW_DDL`.
     """
     frame = first
     for level, tasks in enumerate(scratch.launched.program.levels[1:], start=1):

@@ -61,12 +61,9 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path, session: SparkSes
     """Have Spark analyse the queries of an application; without queries Spark is not started, and the result is empty.
 
     An operator whose query cannot run is a refusal in the result, not an error. Programs whose queries Spark cannot
-    distinguish are analysed once. In a process of its own, the progress is logged every `PROGRESS_LOG_SECONDS`.
-
-    Args:
-        programs: the programs of all PEs.
-        base: the directory of the spec, whose modules can be imported.
-        session: the session that analyses them; None for one in a process of its own.
+    distinguish are analysed once. In a process of its own, the progress is logged every `PROGRESS_LOG_SECONDS`. Modules
+    of the spec can be imported from its directory `base`. Without a session, the queries are analysed in a process of
+    its own.
 
     Raises:
         AnalysisError: Spark does not start, fails, or takes more than `ANALYSIS_SECONDS`, in a process of its own.

@@ -48,9 +48,7 @@ class CheckpointError(OperatorError):
 def needed(paths: Iterable[str], last: int) -> list[str]:
     """Return the files of a checkpoint that a query needs to continue after a batch, sorted, without temporary files.
 
-    Args:
-        paths: all files, relative to the checkpoint.
-        last: Spark's number of the batch, which is committed.
+    Paths are relative to the checkpoint. `last` is Spark's number of the batch, which is committed.
     """
     files = {path: _owner(path) for path in paths}
     snapshots: dict[str, set[int]] = defaultdict(set)
@@ -102,15 +100,8 @@ def link_checkpoint(
     """Link the files of a checkpoint to names of their own, or upload them, and return them as a stored state.
 
     Call this while Spark runs no batch. The contents of the files are durable when this returns, the names of the links
-    after `Store.sync_names`. A file that Spark has removed meanwhile is left out.
-
-    Args:
-        checkpoint: the checkpoint of the query.
-        directories: the directories of the PE.
-        prefix: the prefix of the links' names.
-        operator: the operator whose state this is.
-        batch: the number of the batch in the catalog.
-        former: the state that was stored before; a file that is in it gets no further link.
+    after `Store.sync_names`. A file that Spark has removed meanwhile is left out. A file that is in the `former` state
+    gets no further link. The names of links begin with `prefix`, and `batch` is the number in the catalog.
 
     Raises:
         CheckpointError: the checkpoint has no committed batch.
@@ -135,12 +126,9 @@ def link_checkpoint(
 
 
 def restore_checkpoint(store: Store, stored: StoredState, checkpoint: Path) -> None:
-    """Create the checkpoint of a query from a stored state; after an error, it may be incomplete.
+    """Create the checkpoint of a query from a state that `link_checkpoint` returned.
 
-    Args:
-        store: the storage of the state's files.
-        stored: a state that `link_checkpoint` returned.
-        checkpoint: the directory to create.
+    After an error, the checkpoint may be incomplete.
 
     Raises:
         CheckpointError: a file is gone, was altered, or cannot be read.
@@ -178,11 +166,8 @@ def continue_after(checkpoint: Path, batch: int) -> None:
     """Rewrite a restored checkpoint so that its query continues after a given batch of the catalog.
 
     The checkpoint may have been stored at another batch: a redeploy, and a start from a savepoint, continue with a
-    higher number. Spark's own batch numbers stay the same.
-
-    Args:
-        checkpoint: the checkpoint of a query that does not run; linked files are replaced, not changed.
-        batch: the number of the batch in the catalog.
+    higher number. Spark's own batch numbers stay the same. The query must not run. Linked files are replaced, not
+    changed.
 
     Raises:
         OSError: a file of the checkpoint cannot be read or written.
@@ -202,10 +187,8 @@ def continue_after(checkpoint: Path, batch: int) -> None:
 def name_own_schemas(checkpoint: Path) -> None:
     """Rewrite a restored checkpoint to refer to its own schema files, which Spark names by absolute paths.
 
-    The stored paths lead into the directory of the query that wrote them, which may no longer exist.
-
-    Args:
-        checkpoint: the checkpoint of a query that does not run; linked files are replaced, not changed.
+    The stored paths lead into the directory of the query that wrote them, which may no longer exist. The query must not
+    run. Linked files are replaced, not changed.
 
     Raises:
         OSError: a file of the checkpoint cannot be read or written.

@@ -117,13 +117,8 @@ def segments_source(options: Mapping[str, str]) -> Source:
 class Composition:
     """The operators of a PE as DataFrames of one session.
 
-    The creation changes the settings of the session, and raises ImplementationError; see `frame_parameters`.
-
-    Args:
-        spark: a session that nothing else uses.
-        program: the program of the PE.
-        directories: the directories of the PE.
-        source: the source of the input ports that are fed from outside of the PE.
+    The creation changes the settings of the session, and raises ImplementationError; see `frame_parameters`. Nothing
+    else may use the session. `source` is for the input ports that are fed from outside of the PE.
     """
 
     def __init__(self, spark: SparkSession, program: PeProgram, directories: Directories, source: Source) -> None:

@@ -69,9 +69,7 @@ class _Walk:
     def scope_of(self, node: Any, outer: Scope) -> Scope:
         """Return the origins of the columns of a plan node; add deciding attributes at and below it to `influences`.
 
-        Args:
-            node: the node.
-            outer: the origins of the columns that a subquery can use from the plan around it.
+        `outer` has the origins of the columns that a subquery can use from the plan around it.
         """
         kind = kind_of(node)
         if kind == "SubqueryAlias" and str(node.alias()).startswith(INPUT_ALIAS):

@@ -88,9 +88,7 @@ class _Walk:
     def delay_of(self, node: Any, conditions: tuple[Any, ...]) -> OutputDelay:
         """Return the delay of a node's rows; `NO_DELAY` for a node that is not streamed.
 
-        Args:
-            node: the node of the plan.
-            conditions: the conditions of filters directly above the node.
+        The conditions belong to filters directly above the node.
         """
         kind = kind_of(node)
         if kind == "SubqueryAlias" and str(node.alias()).startswith(INPUT_ALIAS):

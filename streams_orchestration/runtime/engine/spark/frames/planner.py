@@ -49,12 +49,8 @@ def flush_before_end(plan: BatchPlan, operator: str, *, autonomous: bool) -> Bat
     """Return a batch that closes all windows, if the planned batch is the query's last one.
 
     It does not end the epoch of a region. Return the planned batch if it is not the last one, or a batch has closed all
-    windows before.
-
-    Args:
-        plan: the batch that the protocol of regions would run.
-        operator: the operator in whose name the catalog records that the windows were closed.
-        autonomous: True if the PE is in no region.
+    windows before. The catalog records under the name `operator` that the windows were closed. `autonomous` says that
+    the PE is in no region.
     """
     kept = plan.position.sources.get(operator, {})
     if not plan.final or kept.get("flushed"):

@@ -40,11 +40,7 @@ class StateProgress:
 
 
 class ProgressNote:
-    """The file in which the progress of a query is noted.
-
-    Args:
-        scratch: the scratch directory of the query.
-    """
+    """The file in the scratch directory of a query in which its progress is noted."""
 
     def __init__(self, scratch: str) -> None:
         self._path = Path(scratch) / "progress.json"

@@ -55,12 +55,8 @@ def is_small(planned: PortBatch, attributes: str) -> bool:
 def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
     """Divide a port's batch among tasks of about `ROWS` rows, and return the share of each task as JSON.
 
-    There is none for a batch without segments and marker. A marker gets a task of its own, unless `whole` is set.
-
-    Args:
-        planned: the batch.
-        marked: True if the port has a watermark.
-        whole: True if one task gets the whole batch.
+    There is none for a batch without segments and marker. A marker gets a task of its own, unless `whole` is set. With
+    `whole`, one task gets the whole batch. `marked` says that the port has a watermark.
     """
     if whole and (planned.segments or planned.marker is not None):
         return [port_codec.dump_json(planned)]
@@ -81,11 +77,7 @@ def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
 def release_segments(store: Store, directory: str, port: str, batches: Sequence[pa.RecordBatch]) -> tuple[Segment, ...]:
     """Write the tuples of a port that have waited, and return the segments, each of at most `ROWS` tuples, or none.
 
-    Args:
-        store: the storage of segments.
-        directory: the path of a directory of this machine.
-        port: the name of the port, for messages.
-        batches: the tuples.
+    `directory` is a path of this machine, and messages name `port`.
 
     Raises:
         OSError: a segment cannot be written.
@@ -136,14 +128,8 @@ def tuples_of(
 ) -> Iterator[TupleBatch]:
     """Yield the batches of a segment with the tuples for which a condition is true, with their watermarks.
 
-    A batch in which no tuple is left is yielded, too; punctuations are left out.
-
-    Args:
-        store: the storage of the segment.
-        segment: the segment.
-        attributes: the tuple type of the reading port.
-        condition: the filter of an Import; None to yield all tuples.
-        time_zone: the time zone of the filter.
+    A batch in which no tuple is left is yielded, too; punctuations are left out. `attributes` is the tuple type of the
+    reading port. Without a condition, which is the filter of an Import, all tuples are yielded.
 
     Raises:
         SegmentError: the segment is gone or altered, or has other attributes.

@@ -17,11 +17,7 @@ _DIRECTORY = "event-time"
 
 
 class TimeFiles:
-    """The files of one query.
-
-    Args:
-        checkpoint: the directory of Spark's checkpoint.
-    """
+    """The files of one query in the directory of Spark's checkpoint."""
 
     def __init__(self, checkpoint: Path) -> None:
         self._directory = checkpoint / _DIRECTORY
@@ -34,8 +30,7 @@ class TimeFiles:
     def load(self, operator: str) -> dict[str, Any]:
         """Return the state; empty if nothing was stored.
 
-        Args:
-            operator: the operator under which the state of the query is kept, for messages.
+        Messages name the operator.
 
         Raises:
             OperatorError: a file is damaged.
