@@ -7,18 +7,16 @@ ends, in whatever way; otherwise the next session that starts on the machine doe
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
 import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
+
+from streams_orchestration.runtime.storage.in_use import is_left, use
 
 PREFIX = "streams-spark-"
-LOCK = "lock"
-"""File in the directory that the session's process keeps locked as long as it lives."""
 LONGEST_PATH = 40
 """The most characters of the directory for temporary files, so that paths of sockets fit on every system."""
 
@@ -28,8 +26,8 @@ class PrivateDirectory:
     """One directory, which only its user may look into. Used as a context, it is removed at the end."""
 
     path: Path
-    lock: int
-    """The descriptor of the locked file; while it is open, the directory is not removed."""
+    mark: IO[str]
+    """The mark of the process that uses the directory; while the file is open, the directory is not removed."""
 
     @classmethod
     def make(cls) -> PrivateDirectory:
@@ -42,30 +40,23 @@ class PrivateDirectory:
         """
         usual = Path(tempfile.gettempdir())
         base = usual if len(str(usual)) <= LONGEST_PATH else Path("/tmp")  # noqa: S108  mkdtemp makes a name of its own
-        _sweep(base)
+        for each in base.glob(f"{PREFIX}*"):
+            if _is_own(each) and is_left(each):
+                shutil.rmtree(each, ignore_errors=True)
         path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
-        part = path / f"{LOCK}.part"
-        lock = os.open(part, os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        part.rename(path / LOCK)  # others find it only when it is locked
-        return cls(path, lock)
+        return cls(path, use(path))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
-        os.close(self.lock)
+        self.mark.close()
 
 
-def _sweep(base: Path) -> None:
-    for left in base.glob(f"{PREFIX}*/{LOCK}"):
-        with contextlib.suppress(OSError):  # in use, or removed by another process
-            if left.parent.lstat().st_uid != os.geteuid():
-                continue
-            descriptor = os.open(left, os.O_RDWR | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(left.parent, ignore_errors=True)
-            finally:
-                os.close(descriptor)
+def _is_own(path: Path) -> bool:
+    """Return True if this user has made the path; another user could have put a link there."""
+    try:
+        return path.lstat().st_uid == os.geteuid()
+    except FileNotFoundError:  # another process has removed it
+        return False

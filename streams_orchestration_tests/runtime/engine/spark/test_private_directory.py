@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.engine.spark import private_directory
-from streams_orchestration.runtime.engine.spark.private_directory import LOCK, PREFIX, PrivateDirectory
+from streams_orchestration.runtime.engine.spark.private_directory import PREFIX, PrivateDirectory
+from streams_orchestration.runtime.storage.in_use import MARK
 
 MAKES_ONE_AND_DIES = """
 import os, signal
@@ -58,10 +59,10 @@ def test_a_directory_that_is_in_use_stays(base: Path) -> None:
 
 def test_a_link_to_a_directory_is_not_followed(base: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
-    (elsewhere / LOCK).touch()
+    (elsewhere / MARK).touch()
     (base / f"{PREFIX}link").symlink_to(elsewhere)
     with PrivateDirectory.make():
-        assert (elsewhere / LOCK).exists()
+        assert (elsewhere / MARK).exists()
 
 
 def test_its_path_is_short_wherever_temporary_files_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
