@@ -4,7 +4,8 @@ An application that runs from its start to its end has one run: START, RUNNING n
 FAIL. A run that has ended is never continued: an application that runs again gets a new run, also after a forced reset.
 
 >>> started = RunMoment("RUNNING", 10.0, None, (), {"region-0": 0}, at=11.0)
->>> next_step(None, started, None), next_step(Sent("START", 10.0), started, None)
+>>> run = LineageRunRow("flights", "1", 10.0, "START", {})
+>>> next_step(None, started, None), next_step(run, started, None)
 ('BEGIN', None)
 """
 
@@ -12,7 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from streams_orchestration.runtime.catalog.rows import LineageRunRow
 
 EventName = Literal["START", "RUNNING", "COMPLETE", "ABORT", "FAIL"]
 NextStep = EventName | Literal["BEGIN"]
@@ -20,13 +23,6 @@ NextStep = EventName | Literal["BEGIN"]
 ENDS = ("COMPLETE", "ABORT", "FAIL")
 RUNNING_SECONDS = 60.0
 """Least seconds between two RUNNING events if the later one reports only new cuts."""
-
-
-class Sent(NamedTuple):
-    """The latest run: its last event, which is empty before START, and the start time of the application then."""
-
-    event: EventName | Literal[""]
-    started_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +41,21 @@ class RunMoment:
     at: float
 
 
-def next_step(sent: Sent | None, moment: RunMoment, told: RunMoment | None) -> NextStep | None:
+def next_step(run: LineageRunRow | None, moment: RunMoment, told: RunMoment | None) -> NextStep | None:
     """Return the next step, or None if nothing is due.
 
     If the application was started again before the end of its latest run was sent, that run is ended by ABORT first.
-    `sent` is the latest run, and `moment` is the application now. `told` is the application when this process sent the
+    `run` is the latest run, and `moment` is the application now. `told` is the application when this process sent the
     last event of the run; None if this process sent none.
     """
-    over = sent is None or sent.event in ENDS
-    if sent is not None and sent.started_at != moment.started_at and not over:
+    over = run is None or run.event in ENDS
+    if run is not None and run.started_at != moment.started_at and not over:
         return "ABORT"  # the end of the former run could not be sent
-    if over or sent is None:
-        fresh = sent is None or sent.started_at != moment.started_at
+    if over or run is None:
+        fresh = run is None or run.started_at != moment.started_at
         runs = moment.state == "RUNNING" and moment.failure is None
         return "BEGIN" if runs or (fresh and moment.state != "ENDING") else None
-    if sent.event == "":
+    if run.event == "":
         return "START"
     if moment.state in ("COMPLETE", "ABORT"):
         return moment.state
@@ -67,13 +63,13 @@ def next_step(sent: Sent | None, moment: RunMoment, told: RunMoment | None) -> N
         return "FAIL"
     if moment.state == "ENDING":
         return None
-    return "RUNNING" if _has_changed(sent, moment, told) else None
+    return "RUNNING" if _has_changed(run, moment, told) else None
 
 
-def _has_changed(sent: Sent, moment: RunMoment, told: RunMoment | None) -> bool:
+def _has_changed(run: LineageRunRow, moment: RunMoment, told: RunMoment | None) -> bool:
     if told is None:
-        return sent.event == "RUNNING" or any(moment.epochs.values())
+        return run.event == "RUNNING" or any(moment.epochs.values())
     if moment.condition != told.condition:
         return True
-    waited = sent.event == "START" or moment.at - told.at >= RUNNING_SECONDS
+    waited = run.event == "START" or moment.at - told.at >= RUNNING_SECONDS
     return waited and moment.epochs != told.epochs

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Protocol
 
 from sqlalchemy import delete, insert, select, update
 
@@ -32,9 +31,6 @@ from streams_orchestration.runtime.lineage.progress import EventName, RunMoment,
 from streams_orchestration.runtime.lineage.views import View, read_view, rows_since
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
 
-if TYPE_CHECKING:
-    from openlineage.client.event_v2 import RunEvent
-
 MIN_INTERVAL_SECONDS = 2.0
 """Least seconds between two checks, however often the catalog changes."""
 MAX_INTERVAL_SECONDS = 10.0
@@ -49,31 +45,13 @@ MAX_STEPS = 5
 log = logging.getLogger("streams.lineage")
 
 
-class EventSender(Protocol):
-    """The interface for sending events."""
-
-    def send(self, event: RunEvent) -> None:
-        """Send an event.
-
-        Raises:
-            LineageError: it has not arrived.
-        """
-
-    def close(self, seconds: float) -> None:
-        """Flush events under way, for at most `seconds`.
-
-        Raises:
-            LineageError: they have not arrived.
-        """
-
-
 class Reporter:
     """The reporter of one application. Sent events are recorded in the catalog, so that another host can continue.
 
     `host` is None in a process that is not a host, which reports failures only. Without a client, nothing is sent.
     """
 
-    def __init__(self, catalog: Catalog, application: str, host: int | None, client: EventSender | None) -> None:
+    def __init__(self, catalog: Catalog, application: str, host: int | None, client: Client | None) -> None:
         self._catalog = catalog
         self._application = application
         self._host = host
@@ -132,7 +110,7 @@ class Reporter:
             if view is None or not self._tells(view, last=last):
                 return
             told = self._told[1] if self._told and view.run and self._told[0] == view.run.run else None
-            step = next_step(view.sent, view.moment, told)
+            step = next_step(view.run, view.moment, told)
             if step is None:
                 return
             if step == "BEGIN":

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import HostRow, LineageRunRow, UnitRow
-from streams_orchestration.runtime.catalog.states import ENDED, ApplicationState, WantedState
+from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.lineage.progress import RunMoment, Sent
+from streams_orchestration.runtime.lineage.progress import RunMoment
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.reading import application_row, units_status
 from streams_orchestration.runtime.units.status import HostStatus
-
-
-@dataclass(frozen=True, slots=True)
-class ApplicationFacts(CatalogRow):
-    """The columns of an application's row that determine its run. Times are unix seconds."""
-
-    wanted: WantedState
-    state: ApplicationState
-    taken_at: float | None
-    deployed_at: float
-    started_at: float
-    plan: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +34,6 @@ class View:
     reporter: int | None
     """The host that sends events: the live host with the lowest number; None if no host lives."""
 
-    @property
-    def sent(self) -> Sent | None:
-        """The last event of the latest run; None if there is no run."""
-        return None if self.run is None else Sent(self.run.event, self.run.started_at)
-
 
 def read_view(connection: Connection, home: Home, application: str, *, last: bool) -> View | None:
     """Return the state of an application for its events; None if it is not deployed.
@@ -60,7 +42,7 @@ def read_view(connection: Connection, home: Home, application: str, *, last: boo
     """
     a, u, h, s, r = tables.application, tables.unit, tables.host, tables.sink, tables.lineage_run
     columns = (a.c.wanted, a.c.state, a.c.taken_at, a.c.deployed_at, a.c.started_at, a.c.plan)
-    facts = ApplicationFacts.one_or_none(connection, select(*columns).where(a.c.name == application))
+    facts = connection.execute(select(*columns).where(a.c.name == application)).one_or_none()
     if facts is None:
         return None
     units = UnitRow.all(connection, select(u).where(u.c.application == application).order_by(u.c.name))
@@ -84,7 +66,7 @@ def read_view(connection: Connection, home: Home, application: str, *, last: boo
     return View(moment, run, units, published, first, min(live, default=None))
 
 
-def _state(facts: ApplicationFacts, *, last: bool) -> Literal["RUNNING", "ENDING", "COMPLETE", "ABORT"]:
+def _state(facts: Any, *, last: bool) -> Literal["RUNNING", "ENDING", "COMPLETE", "ABORT"]:
     if facts.state == "COMPLETED":
         return "COMPLETE"
     if facts.wanted == "RUNNING":

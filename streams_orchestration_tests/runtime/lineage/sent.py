@@ -11,12 +11,12 @@ from openlineage.client.event_v2 import RunEvent
 from openlineage.client.serde import Serde
 
 from streams_orchestration.compiler.compilation import PlannedCompilation
-from streams_orchestration.runtime.lineage.client import LineageError
+from streams_orchestration.runtime.lineage.client import Client, LineageError
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source
 
 
 @dataclass
-class SentEvents:
+class SentEvents(Client):
     """A client that keeps the events, as JSON; or refuses them."""
 
     events: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
