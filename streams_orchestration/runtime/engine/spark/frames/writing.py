@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
 from streams_orchestration.runtime.tasks.outbox import Outbox, Sender
-from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split
+from streams_orchestration.runtime.tasks.routing import split_by
 from streams_orchestration.runtime.tasks.task_results import give_answer
 
 PORT = "_streams_port"
@@ -125,9 +125,10 @@ def _deliver(outbox: Outbox, delivery: Delivery, ddl: str | None, tuples: TupleB
     if isinstance(delivery, Remote) and len(tuples):
         outbox.send(delivery, ddl, tuples)
     elif isinstance(delivery, SplitDelivery):
-        for part, deliveries in zip(_channels(delivery, tuples), delivery.channels, strict=True):
-            for each in deliveries if part is not None else ():
-                _deliver(outbox, each, ddl, TupleBatch(part))
+        for part, deliveries in zip(split_by(delivery, tuples, {}), delivery.channels, strict=True):
+            if part is not None:
+                for each in deliveries:
+                    _deliver(outbox, each, ddl, part)
 
 
 def mark_segments(program: PeProgram, directories: Directories, marks: Iterable[OutputMarks]) -> tuple[Segment, ...]:
@@ -155,15 +156,6 @@ def _remotes(deliveries: Iterable[Delivery]) -> Iterator[Remote]:
             yield delivery
         elif isinstance(delivery, SplitDelivery):
             yield from (remote for channel in delivery.channels for remote in _remotes(channel))
-
-
-def _channels(splitter: SplitDelivery, tuples: TupleBatch) -> Sequence[pa.RecordBatch | None]:
-    batch, width = tuples.arrow, len(splitter.channels)
-    if splitter.policy == "hash":
-        channels = hash_channels(batch, splitter.attributes, width)
-    else:
-        channels = round_robin_channels(len(tuples), splitter.start, width)
-    return split(batch, channels, width)
 
 
 def _no_sender(schema: pa.Schema) -> Sender:
