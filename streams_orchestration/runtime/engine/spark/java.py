@@ -23,7 +23,7 @@ def require_java() -> Path:
     Raises:
         JavaError: there is no Java, it does not run, or it is too old.
     """
-    program = _find()
+    program = java_program()
     try:
         answer = subprocess.run(
             [program, "-version"],
@@ -49,15 +49,6 @@ def require_java() -> Path:
     return program
 
 
-def java_program() -> Path:
-    """Return the `java` program that Spark will start, unchecked.
-
-    Raises:
-        JavaError: there is no Java.
-    """
-    return _find()
-
-
 def java_version(output: str) -> int | None:
     """Return the feature release in the output of `java -version` (8 for `1.8.0`), None when it names no version."""
     match = re.search(r'version "(\d+)(?:\.(\d+))?', output)
@@ -67,7 +58,12 @@ def java_version(output: str) -> int | None:
     return int(second) if first == "1" and second else int(first)
 
 
-def _find() -> Path:
+def java_program() -> Path:
+    """Return the `java` program that Spark will start, unchecked.
+
+    Raises:
+        JavaError: there is no Java.
+    """
     home = os.environ.get("JAVA_HOME")
     if home:
         program = Path(home) / "bin" / "java"
