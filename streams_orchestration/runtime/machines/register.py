@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
@@ -15,8 +15,6 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import MachineError
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, LEASE_SECONDS
 from streams_orchestration.runtime.units.status import HostStatus
-
-_UNKNOWN = "there is no machine {name}; `streams agent` registers one"
 
 _m = tables.machine
 _MACHINES = select(_m).order_by(_m.c.name)
@@ -39,9 +37,6 @@ class MachineStatus:
     def name(self) -> str:
         """The name of the machine."""
         return self.row.name
-
-
-_Machine = TypeVar("_Machine", MachineRow, MachineStatus)
 
 
 def registered(connection: Connection) -> tuple[MachineRow, ...]:
@@ -100,14 +95,11 @@ def set_machine_state(catalog: Catalog, name: str, state: str) -> None:
     Raises:
         MachineError: the machine is not registered, or its agent has ended.
     """
-    m = tables.machine
-    _require_catalog(catalog, name)
-    with catalog.write() as connection:
-        machine = _named(registered(connection), name)
+    with _write_machine(catalog, name) as (connection, machine):
         if machine.state == "DOWN":
             message = f"machine {name} is down; start its agent with `streams agent --name {name}` first"
             raise MachineError(message)
-        connection.execute(update(m).where(m.c.name == name).values(state=state))
+        connection.execute(update(_m).where(_m.c.name == name).values(state=state))
 
 
 def forget_machine(catalog: Catalog, name: str) -> None:
@@ -116,30 +108,26 @@ def forget_machine(catalog: Catalog, name: str) -> None:
     Raises:
         MachineError: the machine is not registered, its agent is up, or hosts live there.
     """
-    m = tables.machine
-    _require_catalog(catalog, name)
-    with catalog.write() as connection:
-        machine = _named(_statuses(connection), name)
+    with _write_machine(catalog, name) as (connection, machine):
         if machine.state in ("UP", "DRAINING"):
             message = f"machine {name} is {machine.state}; end its agent first"
             raise MachineError(message)
         if machine.hosts:
             message = f"machine {name} has running hosts: {', '.join(machine.hosts)}; stop their applications first"
             raise MachineError(message)
-        connection.execute(delete(m).where(m.c.name == name))
+        connection.execute(delete(_m).where(_m.c.name == name))
 
 
-def _require_catalog(catalog: Catalog, name: str) -> None:
-    """Raise MachineError if there is no catalog, so that no machine of this name is registered."""
-    if not catalog.exists:
-        raise MachineError(_UNKNOWN.format(name=name))
-
-
-def _named(machines: Sequence[_Machine], name: str) -> _Machine:
-    found = next((each for each in machines if each.name == name), None)
-    if found is None:
-        if not machines:
-            raise MachineError(_UNKNOWN.format(name=name))
-        message = f"there is no machine {name}; the machines are {', '.join(each.name for each in machines)}"
-        raise MachineError(message)
-    return found
+@contextmanager
+def _write_machine(catalog: Catalog, name: str) -> Generator[tuple[Connection, MachineStatus]]:
+    """Give the block a write transaction, and a machine in it; raise MachineError if the machine is not registered."""
+    known: dict[str, MachineStatus] = {}
+    if catalog.exists:
+        with catalog.write() as connection:
+            known = {each.name: each for each in _statuses(connection)}
+            if name in known:
+                yield connection, known[name]
+                return
+    others = f"the machines are {', '.join(known)}" if known else "`streams agent` registers one"
+    message = f"there is no machine {name}; {others}"
+    raise MachineError(message)
