@@ -17,6 +17,7 @@ from pydantic_core import from_json
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import NullPool
 
+from streams_orchestration import world
 from streams_orchestration.runtime.catalog import catalog as catalogs
 from streams_orchestration.runtime.catalog import changes, start_lock
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS
@@ -177,7 +178,7 @@ class SharedFile:
     def begin(self, raw: sqlite3.Connection, mode: str) -> None:
         """Begin a transaction; the mode may be followed by the unit that it writes."""
         mode, _, unit = mode.partition(" ")
-        began = clock.started()
+        began = world.boot_time()
         self.scheduler.step(f"begin {mode}")
         if not self._is_reached():
             raise sqlite3.OperationalError(GONE)

@@ -114,7 +114,7 @@ class PostgresqlDatabase(Database):
     def synchronise(self, connection: Connection) -> None:
         """Set `clock` by the server's clock, unless that was done a short while ago."""
         if clock.is_stale():
-            began = clock.started()
+            began = world.boot_time()
             seconds = connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one()
             clock.read(float(seconds), began)
 

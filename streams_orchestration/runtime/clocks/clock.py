@@ -53,11 +53,6 @@ def is_sure() -> bool:
     return last_reading is None or not is_stale()
 
 
-def started() -> float:
-    """Return the seconds since the boot, to be taken before the database's clock is read and passed to `read`."""
-    return world.boot_time()
-
-
 def read(value: float, began: float) -> None:
     """Use a reading of the database's clock from now on.
 
@@ -66,7 +61,7 @@ def read(value: float, began: float) -> None:
 
     Args:
         value: the time that the database's clock showed, in unix seconds.
-        began: what `started` returned before the database was asked.
+        began: what `world.boot_time` returned before the database was asked.
     """
     global last_reading  # noqa: PLW0603  there is one catalog in a process
     at = world.boot_time()

@@ -45,7 +45,7 @@ def test_before_the_database_is_reached_the_clock_is_that_of_the_machine(machine
 
 
 def test_the_clock_is_that_of_the_database(machine: Machine):
-    clock.read(machine.time + HOUR, clock.started())
+    clock.read(machine.time + HOUR, world.boot_time())
     machine.wait(7.0)
     assert clock.now() == machine.time + HOUR
     assert clock.shared(machine.time - 5.0) == machine.time + HOUR - 5.0
@@ -53,7 +53,7 @@ def test_the_clock_is_that_of_the_database(machine: Machine):
 
 
 def test_the_clock_is_stale_once_its_reading_is_old(machine: Machine):
-    clock.read(machine.time, clock.started())
+    clock.read(machine.time, world.boot_time())
     machine.wait(clock.READING_MAX_AGE_SECONDS)
     assert not clock.is_stale()
     machine.wait(1.0)
@@ -61,7 +61,7 @@ def test_the_clock_is_stale_once_its_reading_is_old(machine: Machine):
 
 
 def test_the_database_showed_its_time_in_the_middle_of_the_reading(machine: Machine):
-    began = clock.started()
+    began = world.boot_time()
     machine.wait(4.0)
     clock.read(machine.time, began)
     assert clock.now() == machine.time + 2.0
@@ -69,31 +69,31 @@ def test_the_database_showed_its_time_in_the_middle_of_the_reading(machine: Mach
 
 def test_setting_the_clock_of_the_machine_does_not_change_it(machine: Machine):
     right = machine.time
-    clock.read(right, clock.started())
+    clock.read(right, world.boot_time())
     machine.time += HOUR
     assert clock.now() == right
 
 
 def test_a_slow_reading_is_read_again_at_once(machine: Machine):
-    began = clock.started()
+    began = world.boot_time()
     machine.wait(60.0)
     clock.read(machine.time, began)
     assert clock.is_stale()
-    clock.read(machine.time, clock.started())
+    clock.read(machine.time, world.boot_time())
     assert clock.now() == machine.time
     assert not clock.is_stale()
 
 
 def test_a_slow_reading_does_not_replace_a_better_one(machine: Machine):
-    clock.read(machine.time, clock.started())
-    clock.read(machine.time - 1.0, clock.started() - 10.0)
+    clock.read(machine.time, world.boot_time())
+    clock.read(machine.time - 1.0, world.boot_time() - 10.0)
     assert clock.now() == machine.time
 
 
 @pytest.mark.parametrize("apart", [HOUR, -HOUR, 6.0, -11.0])
 def test_a_slow_reading_replaces_a_better_one_that_it_contradicts(machine: Machine, apart: float):
-    clock.read(machine.time, clock.started())
-    clock.read(machine.time + apart, clock.started() - 10.0)
+    clock.read(machine.time, world.boot_time())
+    clock.read(machine.time + apart, world.boot_time() - 10.0)
     assert clock.now() == machine.time + apart + 5.0
     assert clock.is_stale()
 

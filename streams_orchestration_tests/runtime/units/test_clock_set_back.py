@@ -116,7 +116,7 @@ def test_times_that_are_right_stay(running: Running, monkeypatch: pytest.MonkeyP
 
 def test_a_process_that_knows_the_time_badly_changes_nothing(running: Running, monkeypatch: pytest.MonkeyPatch):
     since = column(running, tables.unit, "since")
-    clock.read(time.time() - SET_BACK, clock.started() - 60.0)
+    clock.read(time.time() - SET_BACK, world.boot_time() - 60.0)
     try:
         advance_units(running.catalog, running.name)
         assert column(running, tables.unit, "since") == since
