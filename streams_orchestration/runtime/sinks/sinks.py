@@ -224,7 +224,9 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
     statuses: list[SinkStatus] = []
     for row in SinkRow.all(connection, _SINKS, of):
         now = counts.get(row.operator)
-        epoch = _visible_epoch(shown.get(row.operator, 0), now.first_waiting if now else None)
+        epoch = shown.get(row.operator, 0)
+        if now and now.first_waiting is not None:
+            epoch = min(epoch, int(now.first_waiting) - 1)
         statuses.append(
             SinkStatus(
                 operator=row.operator,
@@ -250,16 +252,6 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
             )
         )
     return tuple(statuses)
-
-
-def _visible_epoch(shown: int, first_waiting: int | None) -> int:
-    """Return the last epoch that is completely visible.
-
-    Args:
-        shown: the last epoch that may be visible.
-        first_waiting: the first epoch with a waiting output; None if none waits.
-    """
-    return shown if first_waiting is None else min(shown, int(first_waiting) - 1)
 
 
 def _complete_until(cuts: Sequence[Any], sink: SinkRow, epoch: int) -> int | None:
