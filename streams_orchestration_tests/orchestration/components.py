@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import traceback
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import yaml
+
+from streams_orchestration.orchestration import StreamsApplicationComponent
 
 EXPORTING = """\
 specVersion: 1
@@ -33,3 +37,13 @@ def loading(sandbox: Any) -> str:
     except Exception as error:  # noqa: BLE001  Dagster has many
         return "".join(traceback.format_exception(error))
     return ""
+
+
+def scaffolded(sandbox: Any, name: str, spec: str, /, **attributes: object) -> Path:
+    """Write a component with these attributes into a sandbox, and return its directory."""
+    path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent, defs_path=name)
+    (path / "application.yaml").write_text(spec)
+    written = yaml.safe_load((path / "defs.yaml").read_text())
+    written["attributes"] |= attributes
+    (path / "defs.yaml").write_text(yaml.safe_dump(written))
+    return path

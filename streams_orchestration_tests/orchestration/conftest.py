@@ -17,6 +17,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.kept_options import options_of
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.orchestration.application import build_application_definitions
+from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.runtime import api
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import StartLock
@@ -88,10 +89,22 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.fixture
-def spec(tmp_path: Path) -> Path:
+def store(home: Home) -> ArtifactStore:
+    return ArtifactStore(home)
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield instance
+
+
+@pytest.fixture
+def spec(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """The file of the test module's `SPEC`, or else of `DEMO`."""
     path = tmp_path / "specs" / "demo.yaml"
     path.parent.mkdir()
-    path.write_text(DEMO)
+    path.write_text(getattr(request.module, "SPEC", DEMO))
     return path
 
 
@@ -103,6 +116,30 @@ def defs(spec: Path, home: Home) -> dg.Definitions:
 def step(name: str, **config: Any) -> dict[str, Any]:
     """Return the config of a step of the deployment of `demo`, in a run that computes the asset."""
     return {"ops": {"demo__deployment": {"ops": {name: {"config": config}}}}}
+
+
+def failure_of(result: dg.ExecuteInProcessResult | dg.JobExecutionResult) -> Any:
+    """Return what the only step that failed in a run says."""
+    (event,) = [each for each in result.all_events if each.is_step_failure]
+    return event.step_failure_data
+
+
+def evaluated(defs: dg.Definitions, sensor: str, instance: dg.DagsterInstance, cursor: str | None = None) -> Any:
+    """Evaluate a tick of a sensor as the daemon does, and return its outcome."""
+    context = dg.build_sensor_context(
+        instance=instance,
+        cursor=cursor,
+        resources=dict(defs.resources or {}),
+        repository_def=defs.get_repository_def(),
+    )
+    return defs.resolve_sensor_def(sensor).evaluate_tick(context)
+
+
+def record(instance: dg.DagsterInstance, tick: Any) -> list[Any]:
+    """Record the events of assets of a tick, and return them."""
+    for event in tick.asset_events:
+        instance.report_runless_asset_event(event)
+    return list(tick.asset_events)
 
 
 COURSES = frozenset({"start over", "take what is there", "go on", "replace"})

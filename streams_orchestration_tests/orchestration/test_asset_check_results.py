@@ -18,7 +18,7 @@ from streams_orchestration.runtime import api
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.fake_functions import replace_function
-from streams_orchestration_tests.orchestration.conftest import Runtime
+from streams_orchestration_tests.orchestration.conftest import Runtime, evaluated, record
 from streams_orchestration_tests.orchestration.redeployments import KEPT, outcome
 from streams_orchestration_tests.orchestration.shown_states import health, not_evaluated
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
@@ -43,19 +43,9 @@ class Deployed:
         """Evaluate a tick of the sensor so many simulated seconds after its last one, and record its events."""
         self.runtime.status = status or self.status
         self.now += after
-        assert self.defs.resources is not None
-        tick = self.defs.resolve_sensor_def(SENSOR).evaluate_tick(
-            dg.build_sensor_context(
-                instance=self.instance,
-                cursor=self.cursor,
-                resources=dict(self.defs.resources),
-                repository_def=self.defs.get_repository_def(),
-            )
-        )
+        tick = evaluated(self.defs, SENSOR, self.instance, self.cursor)
         self.cursor = tick.cursor
-        for event in tick.asset_events:
-            self.instance.report_runless_asset_event(event)
-        return list(tick.asset_events)
+        return record(self.instance, tick)
 
     def run(self, job: str) -> None:
         """Run a job."""

@@ -7,12 +7,11 @@ from typing import Any
 
 import dagster as dg
 import pytest
-import yaml
 from dagster.components.testing import create_defs_folder_sandbox
 
 from streams_orchestration.cli.jobs import Jobs
 from streams_orchestration.compiler.stages import BY_NAME
-from streams_orchestration.orchestration import StreamsApplicationComponent, epochs_sensor
+from streams_orchestration.orchestration import epochs_sensor
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.asset_keys import (
     APPLICATION_TAG,
@@ -24,8 +23,8 @@ from streams_orchestration.orchestration.asset_keys import (
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.orchestration.components import EXPORTING, IMPORTING
-from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
+from streams_orchestration_tests.orchestration.components import EXPORTING, IMPORTING, scaffolded
+from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime, evaluated, record
 from streams_orchestration_tests.orchestration.statuses import running
 
 pytestmark = pytest.mark.slow
@@ -75,16 +74,10 @@ def test_runs_record_under_the_keys(renamed: dg.Definitions, runtime: Runtime):
 
 def test_the_sensor_records_under_the_keys_and_conditions_count_its_epochs(renamed: dg.Definitions, runtime: Runtime):
     runtime.status = running()
-    sensor = renamed.resolve_sensor_def("demo__failed_units")
     key = dg.AssetKey(["lake", "demo", "pes", "pe_0"])
     after = epochs_sensor(key, job=renamed.resolve_job_def("demo__cancel"), epochs=1)
     with dg.DagsterInstance.ephemeral() as instance:
-        context = dg.build_sensor_context(
-            instance=instance, resources=dict(renamed.resources or {}), repository_def=renamed.get_repository_def()
-        )
-        events = sensor.evaluate_tick(context).asset_events
-        for event in events:
-            instance.report_runless_asset_event(event)  # pyright: ignore[reportArgumentType]
+        events = record(instance, evaluated(renamed, "demo__failed_units", instance))
         requested = after.evaluate_tick(dg.build_sensor_context(instance=instance)).run_requests
     assert {event.asset_key.path[0] for event in events} == {"lake"}
     assert requested
@@ -117,10 +110,7 @@ def test_definitions_of_one_application_keep_their_own_keys(
     runtime.status = running()
     with dg.DagsterInstance.ephemeral() as instance:
         for sensor in ("demo__failed_units", "demo__specs"):
-            context = dg.build_sensor_context(
-                instance=instance, resources=dict(defs.resources or {}), repository_def=defs.get_repository_def()
-            )
-            events = defs.resolve_sensor_def(sensor).evaluate_tick(context).asset_events
+            events = evaluated(defs, sensor, instance).asset_events
             assert {event.asset_key.path[0] for event in events} == {prefix}
         for job in ("demo__redeploy", "demo__cancel"):
             assert defs.resolve_job_def(job).execute_in_process(instance=instance).success
@@ -138,19 +128,15 @@ def test_a_function_may_go_by_the_node():
     assert specs["sinks/Results"].key.path == ["sinks", "Results"]
 
 
-def scaffolded(sandbox: Any, tmp_path: Path, name: str, text: str) -> None:
-    path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent, defs_path=name)
-    (path / "application.yaml").write_text(text)
-    written = yaml.safe_load((path / "defs.yaml").read_text())
-    written["attributes"] |= {"home": str(tmp_path / "home"), "translation": {"key_prefix": f"of_{name}"}}
-    (path / "defs.yaml").write_text(yaml.safe_dump(written))
+def prefixed(sandbox: Any, tmp_path: Path, name: str, text: str) -> None:
+    scaffolded(sandbox, name, text, home=str(tmp_path / "home"), translation={"key_prefix": f"of_{name}"})
 
 
 def test_imports_depend_on_exports_whose_keys_have_a_prefix(tmp_path: Path):
     with create_defs_folder_sandbox() as sandbox:
         for name, level in (("low", 1), ("high", 2)):
-            scaffolded(sandbox, tmp_path, name, EXPORTING.format(name=name, level=level))
-        scaffolded(sandbox, tmp_path, "reader", IMPORTING)
+            prefixed(sandbox, tmp_path, name, EXPORTING.format(name=name, level=level))
+        prefixed(sandbox, tmp_path, "reader", IMPORTING)
         with sandbox.build_all_defs() as defs:
             dg.Definitions.validate_loadable(defs)
             specs = specs_of(defs)
@@ -165,8 +151,8 @@ def test_imports_depend_on_exports_whose_keys_have_a_prefix(tmp_path: Path):
 
 def test_a_faulty_application_keeps_its_keys_with_a_prefix(tmp_path: Path):
     with create_defs_folder_sandbox() as sandbox:
-        scaffolded(sandbox, tmp_path, "one", DEMO)
-        scaffolded(sandbox, tmp_path, "two", DEMO)  # describes the same application
+        prefixed(sandbox, tmp_path, "one", DEMO)
+        prefixed(sandbox, tmp_path, "two", DEMO)  # describes the same application
         with sandbox.build_all_defs() as defs:
             dg.Definitions.validate_loadable(defs)
             assert {key for key in specs_of(defs) if key.endswith("demo/spec")} == {"of_one/demo/spec"}

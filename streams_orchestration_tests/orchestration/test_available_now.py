@@ -15,7 +15,7 @@ from streams_orchestration import world
 from streams_orchestration.orchestration import ops
 from streams_orchestration.orchestration.schedules import quarterly
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration_tests.orchestration.conftest import Runtime, step
+from streams_orchestration_tests.orchestration.conftest import Runtime, failure_of, step
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 from streams_orchestration_tests.runtime.readings import changed
 
@@ -47,10 +47,7 @@ def run(defs: dg.Definitions, **config: Any) -> dg.ExecuteInProcessResult:
 
 
 def failure(result: dg.ExecuteInProcessResult) -> str:
-    (event,) = [each for each in result.all_events if each.is_step_failure]
-    data = event.step_failure_data.user_failure_data
-    assert data is not None
-    return str(data.description)
+    return str(failure_of(result).user_failure_data.description)
 
 
 def test_the_job_is_bounded_run_and_ends(defs: dg.Definitions, runtime: Runtime, checks: list[Any]):

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import dagster as dg
 import pytest
 
 from streams_orchestration.orchestration.definitions import build_definitions
@@ -21,7 +20,7 @@ from streams_orchestration.orchestration.ui import WEBSERVER
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.browsing import MARKS, TIMEOUT_MILLISECONDS, Seen, browser, playwright  # noqa: F401  a fixture
-from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
+from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime, evaluated, record
 from streams_orchestration_tests.orchestration.statuses import failed, running
 from streams_orchestration_tests.servers.jars import free_port
 from streams_orchestration_tests.waiting import until
@@ -56,16 +55,7 @@ def deployed(specs: Path, home: Home, runtime: Runtime) -> None:
             until(lambda made=made: int(time.time()) > int(made), "the clock goes on")
             for seen in (runtime.status, status):
                 runtime.status = seen
-                record(defs, instance)
-
-
-def record(defs: dg.Definitions, instance: dg.DagsterInstance) -> None:
-    """Have the sensor record what is seen now."""
-    context = dg.build_sensor_context(
-        instance=instance, resources=dict(defs.resources or {}), repository_def=defs.get_repository_def()
-    )
-    for event in defs.resolve_sensor_def(SENSOR).evaluate_tick(context).asset_events:
-        instance.report_runless_asset_event(event)
+                record(instance, evaluated(defs, SENSOR, instance))
 
 
 @pytest.fixture(scope="module")

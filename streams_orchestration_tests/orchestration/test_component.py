@@ -11,9 +11,10 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration import StreamsApplicationComponent, spec_state
+from streams_orchestration.orchestration.component_attributes import EXAMPLE
 from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.orchestration.components import EXPORTING, IMPORTING, loading
+from streams_orchestration_tests.orchestration.components import EXPORTING, IMPORTING, loading, scaffolded
 from streams_orchestration_tests.orchestration.conftest import DEMO
 
 pytestmark = pytest.mark.slow
@@ -51,39 +52,20 @@ def test_yaml_and_python_give_the_same_definitions(tmp_path: Path):
 def test_one_sensor_watches_all_applications(tmp_path: Path):
     with create_defs_folder_sandbox() as sandbox:
         for name in ("one", "two", "three"):
-            path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent, defs_path=name)
-            (path / "application.yaml").write_text(DEMO.replace("application: demo", f"application: {name}"))
-            written = yaml.safe_load((path / "defs.yaml").read_text())
-            written["attributes"]["home"] = str(tmp_path / "home")
-            (path / "defs.yaml").write_text(yaml.safe_dump(written))
+            spec = DEMO.replace("application: demo", f"application: {name}")
+            scaffolded(sandbox, name, spec, home=str(tmp_path / "home"))
         with sandbox.build_all_defs() as defs:
             dg.Definitions.validate_loadable(defs)
             (sensor,) = [each for each in defs.sensors or () if each.name.startswith("failed_units")]
             assert {job.name for job in sensor.jobs} == {"one__reset", "two__reset", "three__reset"}
 
 
-def scaffolded(sandbox: Any, tmp_path: Path, name: str, spec: str, **more: object) -> None:
-    """Write a component into a sandbox.
-
-    Args:
-        sandbox: of Dagster.
-        tmp_path: has the state directory.
-        name: of the component.
-        spec: its text.
-        more: attributes.
-    """
-    path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent, defs_path=name)
-    (path / "application.yaml").write_text(spec)
-    written = yaml.safe_load((path / "defs.yaml").read_text())
-    written["attributes"] |= {"home": str(tmp_path / "home"), **more}
-    (path / "defs.yaml").write_text(yaml.safe_dump(written))
-
-
 def test_two_components_of_one_application_are_an_error_of_that_application_only(tmp_path: Path):
     with create_defs_folder_sandbox() as sandbox:
         for name in ("one", "two"):
-            scaffolded(sandbox, tmp_path, name, DEMO)
-        scaffolded(sandbox, tmp_path, "three", DEMO.replace("application: demo", "application: good"))
+            scaffolded(sandbox, name, DEMO, home=str(tmp_path / "home"))
+        good = DEMO.replace("application: demo", "application: good")
+        scaffolded(sandbox, "three", good, home=str(tmp_path / "home"))
         with sandbox.build_all_defs() as defs:
             dg.Definitions.validate_loadable(defs)
             keys = {key.to_user_string() for key in defs.resolve_all_asset_keys()}
@@ -102,7 +84,7 @@ def test_two_components_of_one_application_are_an_error_of_that_application_only
 def test_a_strict_component_does_not_load_with_errors_in_its_spec(tmp_path: Path, spec: str, said: str):
     for strict in (True, False):
         with create_defs_folder_sandbox() as sandbox:
-            scaffolded(sandbox, tmp_path, "one", spec, strict=strict)
+            scaffolded(sandbox, "one", spec, home=str(tmp_path / "home"), strict=strict)
             error = loading(sandbox)
             assert (said in error) if strict and said else (error == "")
 
@@ -112,7 +94,7 @@ def test_a_strict_component_does_not_load_with_errors_in_its_spec(tmp_path: Path
 )
 def test_options_have_types(tmp_path: Path, wrong: dict[str, object]):
     with create_defs_folder_sandbox() as sandbox:
-        scaffolded(sandbox, tmp_path, "one", DEMO, **wrong)
+        scaffolded(sandbox, "one", DEMO, home=str(tmp_path / "home"), **wrong)
         assert next(iter(wrong)) in loading(sandbox)
 
 
@@ -131,7 +113,7 @@ def test_a_time_of_a_schedule_that_is_none_is_named(wrong: dict[str, Any], said:
 
 def test_schedules_are_in_the_time_zone_of_the_component(tmp_path: Path):
     with create_defs_folder_sandbox() as sandbox:
-        scaffolded(sandbox, tmp_path, "one", DEMO, timezone="Europe/Berlin")
+        scaffolded(sandbox, "one", DEMO, home=str(tmp_path / "home"), timezone="Europe/Berlin")
         with sandbox.build_all_defs() as defs:
             names = ("demo__redeploy", "demo__available", "demo__profile")
             assert {defs.resolve_schedule_def(name).execution_timezone for name in names} == {"Europe/Berlin"}
@@ -152,9 +134,9 @@ def test_a_scaffolded_application_compiles(tmp_path: Path):
 def test_an_import_of_a_component_depends_on_the_exports_of_others(tmp_path: Path):
     with create_defs_folder_sandbox() as sandbox:
         for name, level in (("low", 1), ("high", 2)):
-            scaffolded(sandbox, tmp_path, name, EXPORTING.format(name=name, level=level))
-        scaffolded(sandbox, tmp_path, "reader", IMPORTING)
-        scaffolded(sandbox, tmp_path, "broken", ": : :")
+            scaffolded(sandbox, name, EXPORTING.format(name=name, level=level), home=str(tmp_path / "home"))
+        scaffolded(sandbox, "reader", IMPORTING, home=str(tmp_path / "home"))
+        scaffolded(sandbox, "broken", ": : :", home=str(tmp_path / "home"))
         with sandbox.build_all_defs() as defs:
             dg.Definitions.validate_loadable(defs)
             (spec,) = [spec for spec in defs.resolve_all_asset_specs() if spec.key.path == ["reader", "imports", "In"]]
@@ -203,16 +185,12 @@ def test_a_spec_whose_code_does_not_end_is_waited_for_once_by_all_components(
     read = tmp_path / "read"
     with create_defs_folder_sandbox() as sandbox:
         for name in ("one", "two", "three"):
-            path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent, defs_path=name)
-            defs_file = path / "defs.yaml"
-            written = yaml.safe_load(defs_file.read_text())
-            written["attributes"]["home"] = str(tmp_path / "home")
-            if name == "one":
+            own = {"spec": "application.py"} if name == "one" else {}
+            path = scaffolded(sandbox, name, EXAMPLE.format(name=name), home=str(tmp_path / "home"), **own)
+            if own:
                 (path / "application.yaml").unlink()
                 code = f"import threading\nopen({str(read)!r}, 'a').write('x')\nthreading.Event().wait()\n"
                 (path / "application.py").write_text(code)
-                written["attributes"]["spec"] = "application.py"
-            defs_file.write_text(yaml.safe_dump(written))
         with sandbox.build_all_defs() as defs:
             dg.Definitions.validate_loadable(defs)
             assert {"one__cancel", "two__redeploy", "three__redeploy"} <= {job.name for job in defs.jobs or ()}

@@ -6,7 +6,6 @@ import socket
 import sys
 import traceback
 import urllib.request
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -48,12 +47,6 @@ def project(scaffolded: Path, tmp_path: Path) -> Path:
     copy = copied(scaffolded, tmp_path / "project")
     write(copy, *(f"reports/defs/{name}.py" for name in OWN), "test_reports.py", "workspace.yaml")
     return copy
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield instance
 
 
 def shown(epoch: int) -> dg.AssetMaterialization:

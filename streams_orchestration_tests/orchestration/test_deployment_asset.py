@@ -18,7 +18,7 @@ from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment import lasting_hosts
 from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
+from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime, failure_of
 from streams_orchestration_tests.orchestration.statuses import failed, measured, running
 from streams_orchestration_tests.runtime.readings import machine_status
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 DEPLOYMENT = dg.AssetKey(["demo", "deployment"])
 NORTH = machine_status("north", "UP")
-SPEC = dg.AssetKey(["demo", "spec"])
+SPEC_ASSET = dg.AssetKey(["demo", "spec"])
 STAGES = (dg.AssetKey(["demo", "logical_graph"]), dg.AssetKey(["demo", "deployment_plan"]))
 
 
@@ -66,7 +66,7 @@ def test_automation_redeploys_when_the_spec_has_changed(spec: Path, home: Home, 
         return asset.replace_attributes(automation_condition=dg.AutomationCondition.eager())
 
     def evaluate(cursor: Any) -> Any:
-        assert materialize(defs, instance, SPEC).success
+        assert materialize(defs, instance, SPEC_ASSET).success
         return dg.evaluate_automation_conditions(defs, instance=instance, cursor=cursor)
 
     defs = build_application_definitions(spec, home, change=eager)
@@ -170,8 +170,7 @@ def test_a_run_with_a_container_of_its_own_starts_hosts_by_agents_only(
         result = dg.execute_job(dg.reconstructable(job), instance=instance)
         assert result.success is bool(machines)
         if not machines:
-            (failure,) = [each for each in result.all_events if each.is_step_failure]
-            said = str(failure.step_failure_data.error)
+            said = str(failure_of(result).error)
             assert "no host of demo is started: with the run launcher PodLauncher" in said
             assert "Keep `streams agent` running" in said
             assert not runtime.called("replace", "launch_hosts", "reset_unit")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,12 +18,6 @@ from streams_orchestration_tests.orchestration.statuses import failed, measured,
 from streams_orchestration_tests.runtime.readings import changed
 
 SINK = "demo/sinks/Results"
-
-
-@pytest.fixture
-def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield instance
 
 
 def at(epoch: int, rows: int, **changes: Any) -> ApplicationStatus:

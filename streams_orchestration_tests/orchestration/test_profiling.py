@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment, RunTimeNumbers, UnitAction
 from streams_orchestration.model.profile import (
     OperatorProfile,
     PassageCost,
@@ -33,7 +32,8 @@ from streams_orchestration.runtime.observing.profiles.measuring import Measureme
 from streams_orchestration.runtime.observing.profiles.outcomes import compare_with_profile, store_outcome
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.fake_functions import replace_function
-from streams_orchestration_tests.orchestration.conftest import Runtime, step
+from streams_orchestration_tests.orchestration.conftest import Runtime, evaluated, step
+from streams_orchestration_tests.orchestration.redeployments import MOVED, outcome
 from streams_orchestration_tests.orchestration.shown_states import stale_states
 from streams_orchestration_tests.orchestration.statuses import running
 
@@ -64,19 +64,6 @@ def profile(rate: float = 100.0, pes: tuple[PeProfile, ...] = (), **cpu: float) 
 
 
 BUSY = profile(Numbers=0.05, Even=0.2, Results=0.25)
-
-
-@pytest.fixture
-def spec(tmp_path: Any) -> Any:
-    path = tmp_path / "specs" / "demo.yaml"
-    path.parent.mkdir()
-    path.write_text(SPEC)
-    return path
-
-
-@pytest.fixture
-def store(home: Home) -> ArtifactStore:
-    return ArtifactStore(home)
 
 
 @pytest.fixture
@@ -226,10 +213,7 @@ def test_a_decision_is_applied_with_the_state_kept(
 ):
     decided(defs, measured, store)
     runtime.status = running()
-    runtime.redeployment = Redeployment(
-        "demo", "a", "b", (UnitAction("pe-0", "restart"),),
-        (OperatorAction("Even", "moved", 1, 2, "from PE 0 to PE 1", "Even"),), (), RunTimeNumbers({}, {}, {}),
-    )  # fmt: skip
+    runtime.redeployment = outcome(MOVED)
     runtime.calls.clear()
     result = run(defs, "demo__decouple")
     names = [name for name in runtime.names if name not in ("read_status", "check_cut_files")]
@@ -248,11 +232,7 @@ def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured
 
     def tick(instance: dg.DagsterInstance) -> Any:
         run(defs, "demo__profile", instance=instance)
-        repository = defs.get_repository_def()
-        context = dg.build_sensor_context(
-            instance=instance, repository_def=repository, resources=dict(defs.resources or {})
-        )
-        return sensor.evaluate_tick(context)
+        return evaluated(defs, "demo__decoupling_gain", instance)
 
     with dg.DagsterInstance.ephemeral() as instance:
         request = (tick(instance).run_requests or [])[0]

@@ -37,7 +37,7 @@ from streams_orchestration.runtime.rollout import bringing_up, reverting
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.trials.trial import revert
 from streams_orchestration_tests.fake_functions import replace_function
-from streams_orchestration_tests.orchestration.conftest import Runtime, step
+from streams_orchestration_tests.orchestration.conftest import Runtime, failure_of, step
 from streams_orchestration_tests.orchestration.redeployments import KEPT, LOST, MOVED, outcome
 from streams_orchestration_tests.orchestration.statuses import running
 from streams_orchestration_tests.runtime import locked
@@ -63,14 +63,6 @@ graph:
 DEPLOYMENT = own_key("demo", "deployment")
 
 
-@pytest.fixture
-def spec(tmp_path: Path) -> Path:
-    path = tmp_path / "specs" / "demo.yaml"
-    path.parent.mkdir()
-    path.write_text(SPEC)
-    return path
-
-
 def edit(spec: Path, old: str, new: str) -> None:
     assert old in spec.read_text()
     spec.write_text(spec.read_text().replace(old, new))
@@ -83,6 +75,15 @@ def checked(instance: dg.DagsterInstance) -> Any:
     assert record.event is not None
     assert record.event.dagster_event is not None
     return record.event.dagster_event.asset_check_evaluation_data
+
+
+def evaluated(spec: Path, home: Home) -> dg.AssetCheckEvaluation:
+    """Evaluate the check alone, as a user does by hand."""
+    defs = build_application_definitions(spec, home)
+    job = dg.define_asset_job("only", selection=dg.AssetSelection.checks(dg.AssetCheckKey(DEPLOYMENT, KEEPS_STATE)))
+    result = dg.Definitions.merge(defs, dg.Definitions(jobs=[job])).resolve_job_def("only").execute_in_process()
+    (check,) = result.get_asset_check_evaluations()
+    return check
 
 
 @pytest.mark.slow
@@ -120,8 +121,7 @@ def test_a_refusal_fails_the_run_with_reason_and_remedy(
     monkeypatch.setattr(runtime, "write_and_try_out", refuse)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance, raise_on_error=False)
-        (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
-        data = failure.step_failure_data.user_failure_data
+        data = failure_of(result).user_failure_data
         assert data is not None
         assert "New[0]: state of New is gone. Leave that as it is" in (data.description or "")
         assert (data.description or "").endswith(
@@ -150,11 +150,10 @@ def test_a_run_whose_plan_was_taken_back_fails_and_says_why(
     monkeypatch.setattr(runtime, "write_and_try_out", revert)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance, raise_on_error=False)
-        (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
         run = instance.get_run_by_id(result.run_id)
         assert run is not None
         assert run.tags["streams/verdict"] == "reverted"
-    data = failure.step_failure_data.user_failure_data
+    data = failure_of(result).user_failure_data
     assert data is not None
     assert (
         "demo: the new plan failed its trial and was reverted, so the previous plan runs again, from its cut: "
@@ -177,8 +176,7 @@ def test_no_error_of_an_op_sends_control_characters_to_a_terminal(
         monkeypatch.setattr(runtime, name, fail)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def(job).execute_in_process(instance=instance, raise_on_error=False)
-        (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
-    assert "boom \\u001b]52" in str(failure.step_failure_data.error)
+        assert "boom \\u001b]52" in str(failure_of(result).error)
     written = capfd.readouterr()
     assert "boom" in written.err
     assert not any(each in written.err + written.out for each in ("\x1b]", "\x07", "\x9b", "\u202e"))
@@ -213,20 +211,14 @@ def test_the_check_names_the_operators_that_would_lose_state(spec: Path, home: H
     if case == "another name":
         edit(spec, "[Source]", "[Other]")
         edit(spec, "stream: Source", "stream: Other")
-    defs = build_application_definitions(spec, home)
-    job = dg.define_asset_job("only", selection=dg.AssetSelection.checks(dg.AssetCheckKey(DEPLOYMENT, KEEPS_STATE)))
-    result = dg.Definitions.merge(defs, dg.Definitions(jobs=[job])).resolve_job_def("only").execute_in_process()
-    (check,) = result.get_asset_check_evaluations()
+    check = evaluated(spec, home)
     assert (check.passed, check.severity) == (passed, severity)
     assert words in (check.description or "")
 
 
 @pytest.mark.slow
 def test_the_check_of_state_passes_for_an_application_that_is_not_deployed(spec: Path, home: Home):
-    defs = build_application_definitions(spec, home)
-    job = dg.define_asset_job("only", selection=dg.AssetSelection.checks(dg.AssetCheckKey(DEPLOYMENT, KEEPS_STATE)))
-    result = dg.Definitions.merge(defs, dg.Definitions(jobs=[job])).resolve_job_def("only").execute_in_process()
-    (check,) = result.get_asset_check_evaluations()
+    check = evaluated(spec, home)
     assert (check.passed, check.description) == (True, "demo is not deployed")
 
 
@@ -239,10 +231,7 @@ def test_the_check_of_state_warns_if_the_deployed_options_cannot_be_read(
         raise CatalogError(message)
 
     monkeypatch.setattr(state_check, "deployed_or_compiled_options", fail)
-    defs = build_application_definitions(spec, home)
-    job = dg.define_asset_job("only", selection=dg.AssetSelection.checks(dg.AssetCheckKey(DEPLOYMENT, KEEPS_STATE)))
-    result = dg.Definitions.merge(defs, dg.Definitions(jobs=[job])).resolve_job_def("only").execute_in_process()
-    (check,) = result.get_asset_check_evaluations()
+    check = evaluated(spec, home)
     assert (check.passed, check.severity, check.description) == (
         False, dg.AssetCheckSeverity.WARN, "the catalog is away"
     )  # fmt: skip
@@ -340,8 +329,7 @@ def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: 
         both = step("write_wanted_state", revert=True, fresh=True)
         refused = job_def.execute_in_process(both, instance=instance, raise_on_error=False)
     assert read_status(Catalog(home), "demo").fingerprint == first.fingerprint
-    (failure,) = [event for event in refused.all_events if event.event_type_value == "STEP_FAILURE"]
-    assert "Leave `fresh: true` and `savepoint` out" in str(failure.step_failure_data.user_failure_data)
+    assert "Leave `fresh: true` and `savepoint` out" in str(failure_of(refused).user_failure_data)
 
 
 @pytest.mark.slow
@@ -353,8 +341,7 @@ def test_a_run_whose_state_no_plan_takes_over_allows_no_loss_of_it(
     with dg.DagsterInstance.ephemeral() as instance:
         job = defs.resolve_job_def("demo__redeploy")
         result = job.execute_in_process(config, instance=instance, raise_on_error=False)
-    (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
-    assert "`drop_state` applies to the state of a savepoint" in str(failure.step_failure_data.user_failure_data)
+    assert "`drop_state` applies to the state of a savepoint" in str(failure_of(result).user_failure_data)
     assert not runtime.calls
 
 
@@ -370,6 +357,5 @@ def test_a_run_begins_where_a_savepoint_was_taken(spec: Path, home: Home, monkey
     with dg.DagsterInstance.ephemeral() as instance:
         assert job.execute_in_process(config, instance=instance).success
         again = job.execute_in_process(config, instance=instance, raise_on_error=False)
-    (failure,) = [event for event in again.all_events if event.event_type_value == "STEP_FAILURE"]
-    assert "demo is deployed and would continue from its last complete epoch" in str(failure.step_failure_data.error)
+    assert "demo is deployed and would continue from its last complete epoch" in str(failure_of(again).error)
     assert read_status(Catalog(home), "demo").units[0].completed_epoch == 0

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.orchestration import StreamsApplicationComponent, StreamsResource, application
+from streams_orchestration.orchestration import StreamsResource, application
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.deployments import deploy_compiled
@@ -24,7 +24,7 @@ from streams_orchestration.runtime.deployment.requests import ContinueFromState
 from streams_orchestration.runtime.hosts.launcher import host_environment
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.combinations import often
-from streams_orchestration_tests.orchestration.components import loading
+from streams_orchestration_tests.orchestration.components import loading, scaffolded
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import failed, running
 
@@ -162,11 +162,7 @@ def test_a_setting_that_is_misspelt_is_refused():
 
 def component(sandbox: Any, name: str, **attributes: object) -> None:
     """Write a component for an application of this name into a sandbox."""
-    path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent, defs_path=name)
-    (path / "application.yaml").write_text(DEMO.replace("application: demo", f"application: {name}"))
-    written = yaml.safe_load((path / "defs.yaml").read_text())
-    written["attributes"] |= attributes
-    (path / "defs.yaml").write_text(yaml.safe_dump(written))
+    scaffolded(sandbox, name, DEMO.replace("application: demo", f"application: {name}"), **attributes)
 
 
 def test_components_of_two_homes_share_a_location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

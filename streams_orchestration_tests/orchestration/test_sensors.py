@@ -22,7 +22,7 @@ from streams_orchestration.runtime.errors.errors import CatalogUnavailableError,
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
+from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime, evaluated
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 from streams_orchestration_tests.runtime.readings import changed, machine_status, unit_event
 
@@ -34,16 +34,10 @@ class Daemon:
 
     def __init__(self, defs: dg.Definitions, instance: dg.DagsterInstance) -> None:
         self.defs, self.instance = defs, instance
-        self.sensor = defs.resolve_sensor_def(SENSOR)
         self.cursor: str | None = None
 
     def tick(self) -> Any:
-        assert self.defs.resources is not None
-        context = dg.build_sensor_context(
-            instance=self.instance, cursor=self.cursor, resources=dict(self.defs.resources or {}),
-            repository_def=self.defs.get_repository_def(),
-        )  # fmt: skip
-        tick = self.sensor.evaluate_tick(context)
+        tick = evaluated(self.defs, SENSOR, self.instance, self.cursor)
         self.cursor = tick.cursor
         return tick
 

@@ -19,7 +19,7 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.stage_assets import RUNS_HERE
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
+from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime, failure_of
 
 pytestmark = pytest.mark.slow
 
@@ -36,11 +36,6 @@ def versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
         for event in result.get_asset_materialization_events()
         if event.asset_key and event.materialization.tags
     }
-
-
-@pytest.fixture
-def store(home: Home) -> ArtifactStore:
-    return ArtifactStore(home)
 
 
 def test_all_stages_compile_and_pass_their_checks(defs: dg.Definitions):
@@ -62,8 +57,7 @@ def test_a_spec_that_cannot_be_read_is_a_failure_without_a_traceback(
 
     monkeypatch.setattr(Path, "read_bytes", refused)
     result = materialize(defs)
-    (failed,) = [each for each in result.all_node_events if each.is_step_failure]
-    data = failed.step_failure_data
+    data = failure_of(result)
     assert data.user_failure_data is not None, data.error
     assert "Permission denied" in (data.user_failure_data.description or "")
     monkeypatch.undo()
