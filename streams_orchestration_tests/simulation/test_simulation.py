@@ -188,7 +188,7 @@ def test_runs_with_random_faults_end_as_undisturbed_runs_do(case: str):
         if not left:
             break
     assert not left, "an application whose faults take long shows little"
-    assert useful > 0.85 * faults, "an application that never comes to work shows nothing"
+    assert useful > 0.75 * faults, "an application that never comes to work shows nothing"
 
 
 def test_a_write_that_arrives_unseen_in_an_object_store_costs_no_reset():

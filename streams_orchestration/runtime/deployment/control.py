@@ -9,7 +9,7 @@ from streams_orchestration.runtime.catalog.application_transitions import stop_a
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.host_transitions import stop_hosts
 from streams_orchestration.runtime.catalog.pe_transitions import stop_pes
-from streams_orchestration.runtime.catalog.rows import HostRow
+from streams_orchestration.runtime.catalog.rows import HostRow, UnitRow
 from streams_orchestration.runtime.catalog.unit_transitions import stop_units
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment.awaiting import await_status
@@ -21,9 +21,9 @@ from streams_orchestration.runtime.lineage.failure_report import report_lineage_
 from streams_orchestration.runtime.processes.processes import is_here, kill
 from streams_orchestration.runtime.sinks.completing import remove_empty
 from streams_orchestration.runtime.trials.advancing import advance_application
-from streams_orchestration.runtime.units.controller import advance_unit, mark_taken_up
+from streams_orchestration.runtime.units.controller import advance_unit, mark_taken_up, unit_row
 from streams_orchestration.runtime.units.failures import find_failures
-from streams_orchestration.runtime.units.health import read_health
+from streams_orchestration.runtime.units.health import read_facts
 from streams_orchestration.runtime.units.reading import application_row, read_units, require_deployed
 from streams_orchestration.runtime.units.region_machine import WORKING
 
@@ -61,7 +61,8 @@ def take_up_resets(catalog: Catalog, application: str) -> None:
     failures = find_failures(read_units(catalog, application), clock.now())
     if units := [failure.unit for failure in failures if not failure.exhausted]:
         with catalog.write() as connection:
-            mark_taken_up(connection, application, units)
+            for unit in units:
+                mark_taken_up(connection, unit_row(connection, application, unit))
 
 
 def start_missing_hosts(catalog: Catalog, application: str, *, asked_at: float | None = None) -> tuple[str, ...]:
@@ -118,15 +119,13 @@ def fail_lost_units(connection: Connection, application: str) -> None:
         application: the name of the application.
 
     Raises:
-        StreamsRuntimeError: a unit no longer exists, or its epoch breaks a rule of the protocol.
+        InvariantError: the epoch of a unit breaks a rule of the protocol.
     """
     u, now = tables.unit, clock.now()
-    healths = read_health(connection, application, now, None)
-    working = select(u.c.name).where(u.c.application == application, u.c.state.in_(WORKING))
-    for name in connection.scalars(working).all():
-        health = healths[name]
-        if health.failure in health.gone.values():
-            advance_unit(connection, application, name, now, health)
+    working = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.state.in_(WORKING)))
+    for facts in read_facts(connection, working, now):
+        if facts.health.failure in facts.health.gone.values():
+            advance_unit(connection, facts, now)
 
 
 def cancel_application(catalog: Catalog, application: str, timeout: float = STOP_SECONDS) -> tuple[Orphan, ...]:

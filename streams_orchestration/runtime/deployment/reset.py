@@ -5,6 +5,8 @@ Every step is idempotent: if a process dies during a reset, the next call of any
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlalchemy import select
 
 from streams_orchestration.model.brief import plural
@@ -27,7 +29,7 @@ from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.controller import advance_unit, mark_taken_up, unit_row
 from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
 from streams_orchestration.runtime.units.failures import UnitFailure, is_late
-from streams_orchestration.runtime.units.health import read_health
+from streams_orchestration.runtime.units.health import read_facts
 from streams_orchestration.runtime.units.reading import application_row, read_units
 from streams_orchestration.runtime.units.region_events import ResetRequested
 from streams_orchestration.runtime.units.region_machine import LIMIT
@@ -142,17 +144,17 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
         StreamsRuntimeError: the unit no longer exists.
     """
     with catalog.write_unit(application, unit) as connection:
-        failed = unit_row(connection, application, unit).generation if generation is None else generation
-        now = clock.now()
-        health = read_health(connection, application, now, [unit])[unit]
-        # a failure is recorded before its reset is taken up
-        garbage = advance_unit(connection, application, unit, now, health)
+        row, now = unit_row(connection, application, unit), clock.now()
+        failed = row.generation if generation is None else generation
+        (facts,) = read_facts(connection, [row], now)
+        garbage = advance_unit(connection, facts, now)  # a failure is recorded before its reset is taken up
         row = unit_row(connection, application, unit)
         if row.state not in ENDED and row.generation <= failed:
-            mark_taken_up(connection, application, [unit])
+            mark_taken_up(connection, row)
+            health, facts = facts.health, replace(facts, unit=unit_row(connection, application, unit))
             request = ResetRequested(force=force, healthy=health.up, failure=health.failure)
             event = None if is_late(row, now) else request  # its timer ends it
-            garbage += advance_unit(connection, application, unit, now, health, event)
+            garbage += advance_unit(connection, facts, now, event)
             row = unit_row(connection, application, unit)
     remove_files(catalog.store, garbage)
     return row

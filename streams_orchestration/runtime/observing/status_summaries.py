@@ -95,7 +95,7 @@ def read_summaries(catalog: Catalog) -> dict[str, StatusSummary]:
             tuple(
                 unit.name
                 for unit in units.get(row.name, ())
-                if row.name in health and may_need_reset(unit, health[row.name][unit.name], now)
+                if row.name in running and may_need_reset(unit, health[row.name, unit.name], now)
             ),
         )
         for row in applications

@@ -13,7 +13,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.pe_transitions import advance_pe
 from streams_orchestration.runtime.catalog.reading import CatalogRow
-from streams_orchestration.runtime.catalog.rows import KEPT_BY_COMMIT, UnitRow
+from streams_orchestration.runtime.catalog.rows import KEPT_BY_COMMIT
 from streams_orchestration.runtime.catalog.states import PeState, UnitState
 from streams_orchestration.runtime.catalog.unit_columns import Moment
 from streams_orchestration.runtime.catalog.unit_transitions import (
@@ -29,7 +29,8 @@ from streams_orchestration.runtime.programs.batches import BatchPlan, Position, 
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.queries.recording import Total, batch_counts, record
 from streams_orchestration.runtime.transport.connections import change_links, connect
-from streams_orchestration.runtime.units.controller import advance_unit, note_commit
+from streams_orchestration.runtime.units.controller import advance_unit, note_commit, unit_row
+from streams_orchestration.runtime.units.health import read_facts
 from streams_orchestration.runtime.units.region_machine import HALTED
 
 _u, _p, _a, _m = tables.unit, tables.pe, tables.application, tables.pe_metrics
@@ -158,7 +159,8 @@ def commit_batch(
         if row.feeds and progress["exhausted"] and row.final_epoch is None:
             advances |= _announce_end(connection, application, row.unit)
         if advances and row.region is not None:
-            advance_unit(connection, application, row.unit, now)
+            (facts,) = read_facts(connection, [unit_row(connection, application, row.unit)])
+            advance_unit(connection, facts, now)
 
 
 def _check(program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], row: _PeBeforeCommit) -> None:
@@ -304,8 +306,7 @@ def _announce_end(connection: Connection, application: str, unit: str) -> bool:
     Returns:
         True if this call has recorded it.
     """
-    u = tables.unit
-    row = UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
+    row = unit_row(connection, application, unit)
     if row.final_epoch is not None or row.region is None:
         return False
     p = tables.pe

@@ -32,7 +32,7 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.trials.previous_plan import restore_plan
-from streams_orchestration.runtime.units.health import explain_host_failure, failure_of_pe, read_health
+from streams_orchestration.runtime.units.health import explain_host_failure, failure_of_pe, health_of
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.status import HostStatus
 
@@ -179,7 +179,7 @@ def judge_trial(connection: Connection, trial: TrialRow) -> TrialVerdict:
         return TrialVerdict("PASSED")
     if now < trial.until:
         return TrialVerdict("OPEN")
-    reason = _reason(connection, tried, unproved[0], now)
+    reason = _reason(tried, unproved[0], now)
     return TrialVerdict("REVERTED", f"{unproved[0].name} has completed no epoch within {trial.within:g} s{reason}")
 
 
@@ -223,12 +223,13 @@ def _failed(tried: _Tried, now: float) -> str:
     return "" if exhausted is None else f"{exhausted.name} was reset too often: {exhausted.cause}"
 
 
-def _reason(connection: Connection, tried: _Tried, unit: UnitRow, now: float) -> str:
+def _reason(tried: _Tried, unit: UnitRow, now: float) -> str:
     """Return the known reason why a unit makes no progress, after a colon; empty if it is not known."""
-    cause = read_health(connection, unit.application, now, [unit.name])[unit.name].cause
-    reasons = [] if cause is None else [cause.reason]
+    pes = [pe for pe in tried.pes_of(unit) if not pe.final]
     numbers = {pe.host for pe in tried.pes_of(unit)}
     mine = [host for host in tried.hosts if host.id in numbers]
+    cause = health_of([HostStatus.of(host, now) for host in mine], pes, now).cause
+    reasons = [] if cause is None else [cause.reason]
     reasons += [f"host {host.id} is {host.state}" for host in mine if host.state in ("WAITING", "STARTING", "STOPPED")]
     reasons += [unit.cause] if unit.cause else []
     return f": {reasons[0]}" if reasons else ""

@@ -6,7 +6,7 @@ call it at any time, and every call is one transaction. If one of these processe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select
@@ -27,11 +27,12 @@ from streams_orchestration.runtime.catalog.unit_transitions import (
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import UnitRemovedError
 from streams_orchestration.runtime.errors.invariants import promise
+from streams_orchestration.runtime.units.health import read_facts
 from streams_orchestration.runtime.units.region_events import Action, BegunAgain, Event, ResetFailed, TriggerReset
 from streams_orchestration.runtime.units.region_machine import HALTED, step
 from streams_orchestration.runtime.units.region_record import RegionRecord
 from streams_orchestration.runtime.units.roll_back import roll_back
-from streams_orchestration.runtime.units.unit_facts import Facts, Health, advanced, read_facts
+from streams_orchestration.runtime.units.unit_facts import Facts, advanced
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS, columns_of, log_event, record_of, settings_of
 
 _UNIT = select(tables.unit).where(
@@ -51,70 +52,45 @@ def unit_row(connection: Connection, application: str, unit: str) -> UnitRow:
     return row
 
 
-def changed_units(
-    connection: Connection, units: Iterable[UnitRow], health: Mapping[str, Health], now: float
-) -> list[str]:
-    """Return the names of the units that `advance_unit` would change; change nothing, and leave out ended units."""
-    open_units = {unit.name: unit for unit in units if unit.state not in ENDED}
-    names: list[str] = []
-    for name, facts in read_facts(connection, open_units.values(), health).items():
-        unit = open_units[name]
-        record = record_of(unit)
-        if advanced(settings_of(unit, facts), record, facts, now)[0] != record:
-            names.append(name)
-    return names
+def would_change(facts: Facts, now: float) -> bool:
+    """Return True if `advance_unit` would change the unit."""
+    record = record_of(facts.unit)
+    return facts.unit.state not in ENDED and advanced(settings_of(facts), record, facts, now)[0] != record
 
 
-def mark_taken_up(connection: Connection, application: str, units: Iterable[str]) -> None:
-    """Record that a process has taken up the reset of these units, which begins as soon as all their hosts run.
+def mark_taken_up(connection: Connection, unit: UnitRow) -> None:
+    """Record that a process has taken up the reset of a unit, which begins as soon as all its hosts run.
 
     The first call for an outage, before its reset has begun, is logged with its time.
-
-    Raises:
-        StreamsRuntimeError: a unit no longer exists.
     """
-    for name in units:
-        unit = unit_row(connection, application, name)
-        outage = dict(unit.outage or {})
-        if outage and "began" not in outage and unit.asked != unit.generation:
-            outage["asked"] = clock.now()
-            log_event(connection, unit, record_of(unit), "taken up", outage["asked"], generation=unit.generation)
-        note_taken_up(connection, unit, outage)
+    outage = dict(unit.outage or {})
+    if outage and "began" not in outage and not unit.taken_up:
+        outage["asked"] = clock.now()
+        log_event(connection, unit, record_of(unit), "taken up", outage["asked"], generation=unit.generation)
+    note_taken_up(connection, unit, outage)
 
 
-def advance_unit(
-    connection: Connection,
-    application: str,
-    name: str,
-    now: float,
-    health: Health | None = None,
-    event: Event | None = None,
-) -> list[str]:
+def advance_unit(connection: Connection, facts: Facts, now: float, event: Event | None = None) -> list[str]:
     """Pass new events to the state machine of a unit, carry out its actions, and store and log the changes.
 
     A unit that has ended stays as it is.
 
     Args:
         connection: a connection in a write transaction.
-        application: the name of the application.
-        name: the name of the unit.
+        facts: the facts about the unit, read in this transaction.
         now: unix seconds.
-        health: the health of its hosts and queries; None if it was not read.
         event: an event that no fact in the catalog shows, which is a requested reset; None without one.
 
     Returns:
         Files that the catalog no longer names, to be removed when the transaction is committed; none without a reset.
 
     Raises:
-        StreamsRuntimeError: the unit no longer exists, or the epoch that would be completed or repeated breaks a rule
-            of the recovery protocol.
+        InvariantError: the epoch that would be completed or repeated breaks a rule of the recovery protocol.
     """
-    unit = unit_row(connection, application, name)
+    unit = facts.unit
     if unit.state in ENDED:
         return []
-    before = record_of(unit)
-    facts = read_facts(connection, [unit], {} if health is None else {name: health})[name]
-    settings = settings_of(unit, facts)
+    before, settings = record_of(unit), settings_of(facts)
     record, actions = (before, ()) if event is None else step(settings, before, event, now)
     if not _resets(actions):
         record, more = advanced(settings, record, facts, now)
@@ -126,7 +102,7 @@ def advance_unit(
     outage = dict(unit.outage or {})
     fails = record.state == "UNHEALTHY" and before.state not in HALTED
     if fails or (record.state == "STARTED" and record.cause != before.cause):
-        outage = _begin_outage(connection, unit, record, health, now)
+        outage = _begin_outage(connection, facts, record, now)
     garbage: list[str] = []
     generation = unit.generation
     if resets := _resets(actions):
@@ -156,14 +132,13 @@ def advance_unit(
     return garbage
 
 
-def _begin_outage(
-    connection: Connection, unit: UnitRow, record: RegionRecord, health: Health | None, now: float
-) -> dict[Moment, float]:
+def _begin_outage(connection: Connection, facts: Facts, record: RegionRecord, now: float) -> dict[Moment, float]:
     """Log that a unit has become unhealthy, and return the times of its outage.
 
-    It has failed at the time in its health, or now if its health shows no earlier time or was not read.
+    It has failed at the time in its health, or now if its health shows no earlier time.
     """
-    failed = now if health is None or health.failed_at is None else min(health.failed_at, now)
+    unit, failed_at = facts.unit, facts.health.failed_at
+    failed = now if failed_at is None else min(failed_at, now)
     log_event(
         connection, unit, record, "unhealthy", now, generation=unit.generation, seconds=now - failed, cause=record.cause
     )
@@ -196,12 +171,12 @@ def begin_again(
     """
     u = tables.unit
     rows = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.name.in_(units)))
-    facts = read_facts(connection, rows, {})
-    for unit in rows:
-        epochs = (member.epoch for member in facts[unit.name].members if not member.final)
+    for facts in read_facts(connection, rows):
+        unit = facts.unit
+        epochs = (member.epoch for member in facts.members if not member.final)
         event = BegunAgain(min(epochs, default=unit.current_epoch), cause=(resets or {}).get(unit.name))
         now = clock.now()
-        begin_unit_again(connection, unit, _begun(unit, facts[unit.name], event, now), now)
+        begin_unit_again(connection, unit, _begun(facts, event, now), now)
     begin_pes_again(connection, application, units)
 
 
@@ -215,15 +190,15 @@ def take_back(connection: Connection, unit: UnitRow) -> list[str]:
     """
     event = BegunAgain(unit.current_epoch + 1, forgives=False)
     garbage = roll_back(connection, unit, to=unit.completed_epoch, epoch=event.sequence)
-    facts = read_facts(connection, [unit], {})[unit.name]
+    (facts,) = read_facts(connection, [unit])
     now = clock.now()
-    take_unit_back(connection, unit, _begun(unit, facts, event, now), now)
+    take_unit_back(connection, unit, _begun(facts, event, now), now)
     return garbage
 
 
-def _begun(unit: UnitRow, facts: Facts, event: BegunAgain, now: float) -> dict[str, Any]:
+def _begun(facts: Facts, event: BegunAgain, now: float) -> dict[str, Any]:
     """Return the columns of the record of a unit that begins again."""
-    return columns_of(step(settings_of(unit, facts), record_of(unit), event, now).record)
+    return columns_of(step(settings_of(facts), record_of(facts.unit), event, now).record)
 
 
 def note_commit(

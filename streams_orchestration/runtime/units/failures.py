@@ -151,8 +151,8 @@ def find_failed_units(status: UnitsStatus, now: float) -> tuple[str, ...]:
 def find_failures(status: UnitsStatus, now: float) -> tuple[UnitFailure, ...]:
     """Return the units of an application that need a reset; none if the application is complete or stopped.
 
-    `find_reset_cause` decides which units do. A PE that has ended also counts as failed here, unlike in
-    `read_healths`: it fails when an output of its sink is lost, which no reset can mend, and which the user must know.
+    `find_reset_cause` decides which units do. A PE that has ended also counts as failed here, unlike for the state
+    machine: it fails when an output of its sink is lost, which no reset can mend, and which the user must know.
     The function is pure, so that all processes decide alike.
 
     Args:
@@ -170,7 +170,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     numbers = {pe.host for pe in pes}
     hosts = {host.id: host for host in status.hosts if host.id in numbers}
     broken = [pe for pe in pes if pe.state == "FAILED"]
-    health = health_of(hosts.values(), broken[0].row if broken else None, now)
+    health = health_of(hosts.values(), (pe.row for pe in pes), now)
     cause = find_reset_cause(unit.row, health, now)
     if cause is None:
         return None

@@ -1,98 +1,100 @@
-"""Judges and reads the health of units: whether their hosts and queries work (B9)."""
+"""Reads the facts about units, and judges their health: whether their hosts and queries work (B9)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from sqlalchemy import Connection, bindparam, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.cause_kinds import CauseKind, FilesKind, HostKind
-from streams_orchestration.runtime.catalog.reading import CatalogRow
-from streams_orchestration.runtime.catalog.rows import HostRow, PeRow
-from streams_orchestration.runtime.catalog.states import ENDED, PeState
+from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, UnitRow
+from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, ENTERED_LIMIT
+from streams_orchestration.runtime.sinks.sinks import sinks_lag
 from streams_orchestration.runtime.units.region_events import FailureCause
 from streams_orchestration.runtime.units.status import HostStatus, silence_of
-from streams_orchestration.runtime.units.unit_facts import Health
-
-
-@dataclass(frozen=True, slots=True)
-class PeReport(CatalogRow):
-    """The columns of a PE that say whether it works."""
-
-    application: str
-    unit: str
-    host: int
-    id: int
-    state: PeState
-    error: str | None
-    kind: CauseKind
-    outside: bool
-    failed_at: float | None
-    final: bool
-
+from streams_orchestration.runtime.units.unit_facts import Facts, Health, UnitMember
 
 _p, _h = tables.pe, tables.host
 _HOSTS = select(_h).where(_h.c.application.in_(bindparam("applications", expanding=True)))
-_PES = select(*(_p.c[each.name] for each in fields(PeReport))).where(
+_MEMBERS = select(*(_p.c[each.name] for each in fields(UnitMember))).where(
     _p.c.application.in_(bindparam("applications", expanding=True))
 )
-_PES_OF_UNITS = _PES.where(_p.c.unit.in_(bindparam("units", expanding=True)))
+_MEMBERS_OF_UNITS = _MEMBERS.where(_p.c.unit.in_(bindparam("units", expanding=True)))
+_Members = dict[tuple[str, str], list[UnitMember]]
+"""(Application, unit) -> the PEs of the unit."""
 
 
-def read_health(
-    connection: Connection, application: str, now: float, units: Collection[str] | None
-) -> dict[str, Health]:
-    """Return the health of units of an application by name, of all units if `units` is None; see `read_healths`."""
-    return read_healths(connection, [application], now, units)[application]
+def read_facts(connection: Connection, units: Collection[UnitRow], now: float | None = None) -> list[Facts]:
+    """Return the facts about units of one application, in their order.
+
+    Args:
+        connection: the connection of a transaction.
+        units: the rows of the units.
+        now: unix seconds; None if the hosts need not be read, so that the health stays unknown.
+    """
+    if not units:
+        return []
+    applications = [next(iter(units)).application]
+    named = {"applications": applications, "units": [unit.name for unit in units]}
+    members = _by_unit(UnitMember.all(connection, _MEMBERS_OF_UNITS, named))
+    health = {} if now is None else _healths(connection, applications, members, now)
+    facts: list[Facts] = []
+    for unit in units:
+        of = (unit.application, unit.name)
+        lag = unit.state not in ENDED and unit.timer == "period" and sinks_lag(connection, *of, unit.shown)
+        facts.append(Facts(unit, tuple(members[of]), health.get(of, Health()), lag))
+    return facts
 
 
-def read_healths(
-    connection: Connection, applications: Collection[str], now: float, units: Collection[str] | None = None
-) -> dict[str, dict[str, Health]]:
-    """Return the health of units of several applications, from their hosts' processes and the reports on their PEs.
-
-    A PE that has ended needs no reset, also if it is reported to have failed; `find_failures` judges that otherwise.
+def read_healths(connection: Connection, applications: Collection[str], now: float) -> dict[tuple[str, str], Health]:
+    """Return the health of all units of several applications, by application and unit.
 
     Args:
         connection: the connection of a transaction.
         applications: the names of the applications.
         now: unix seconds.
-        units: the names of the units; None for all.
-
-    Returns:
-        Application -> unit -> its health.
     """
-    these = {"applications": list(applications)}
-    hosts = {(row.application, row.id): HostStatus.of(row, now) for row in HostRow.all(connection, _HOSTS, these)}
-    hosts_of: dict[tuple[str, str], set[int]] = defaultdict(set)
-    failed: dict[tuple[str, str], PeReport] = {}
-    statement, named = (_PES, {}) if units is None else (_PES_OF_UNITS, {"units": list(units)})
-    for pe in PeReport.all(connection, statement, {**these, **named}):
-        of = (pe.application, pe.unit)
-        hosts_of[of].add(pe.host)
-        if not pe.final and failure_of_pe(pe) is not None:
-            failed.setdefault(of, pe)
-    health: dict[str, dict[str, Health]] = {application: {} for application in applications}
-    for (application, unit), numbers in hosts_of.items():
-        members = [hosts[application, host] for host in sorted(numbers)]
-        health[application][unit] = health_of(members, failed.get((application, unit)), now)
+    rows = UnitMember.all(connection, _MEMBERS, {"applications": list(applications)})
+    return _healths(connection, applications, _by_unit(rows), now)
+
+
+def _by_unit(rows: Iterable[UnitMember]) -> _Members:
+    members: _Members = defaultdict(list)
+    for row in rows:
+        members[row.application, row.unit].append(row)
+    return members
+
+
+def _healths(
+    connection: Connection, applications: Collection[str], members: _Members, now: float
+) -> dict[tuple[str, str], Health]:
+    """Return the health of units from their PEs and the rows of their hosts, which are read here.
+
+    A PE that has ended needs no reset, also if it is reported to have failed; `find_failures` judges that otherwise.
+    """
+    rows = HostRow.all(connection, _HOSTS, {"applications": list(applications)})
+    hosts = {(row.application, row.id): HostStatus.of(row, now) for row in rows}
+    health: dict[tuple[str, str], Health] = {}
+    for (application, unit), pes in members.items():
+        its_hosts = [hosts[application, host] for host in sorted({pe.host for pe in pes})]
+        health[application, unit] = health_of(its_hosts, (pe for pe in pes if not pe.final), now)
     return health
 
 
-def health_of(hosts: Iterable[HostStatus], failed: PeReport | PeRow | None, now: float) -> Health:
+def health_of(hosts: Iterable[HostStatus], pes: Iterable[UnitMember | PeRow], now: float) -> Health:
     """Return the health of a unit (B9).
 
-    The cause of its failure is the first host that was launched and does not work, else its failed PE. A host that was
-    never launched causes no failure, but is among the hosts that do not work if it was not started in time. The unit is
-    `up` if each launched host runs.
+    The cause of its failure is the first host that was launched and does not work, else its first failed PE. A host
+    that was never launched causes no failure, but is among the hosts that do not work if it was not started in time.
+    The unit is `up` if each launched host runs.
 
     Args:
         hosts: the hosts of the unit.
-        failed: its first failed PE; None if no PE has failed.
+        pes: the PEs of the unit whose failures count.
         now: unix seconds.
     """
     failure: FailureCause | None = None
@@ -109,7 +111,7 @@ def health_of(hosts: Iterable[HostStatus], failed: PeReport | PeRow | None, now:
         if failure is None and reason is not None:
             failure, failed_at = gone[host.id], host.heard_at
         up = up and host.alive and host.state == "RUNNING" and reason is None
-    if failure is None and failed is not None:
+    if failure is None and (failed := next((pe for pe in pes if pe.state == "FAILED"), None)) is not None:
         failure, failed_at = failure_of_pe(failed), failed.failed_at
     return Health(failure, failed_at, up, gone, ahead)
 
@@ -125,7 +127,7 @@ def _kind_of_host(host: HostStatus) -> CauseKind:
     return HostKind(host.id)
 
 
-def failure_of_pe(pe: PeReport | PeRow) -> FailureCause | None:
+def failure_of_pe(pe: UnitMember | PeRow) -> FailureCause | None:
     """Return the failure that is reported for a PE; None if it has not failed."""
     if pe.state != "FAILED":
         return None

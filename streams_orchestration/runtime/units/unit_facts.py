@@ -1,15 +1,17 @@
-"""Reads the facts about a unit of recovery from the catalog, and finds new events for its state machine."""
+"""The facts about a unit of recovery, and the new events that they show to its state machine.
+
+The functions are pure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy import Connection, bindparam, select
-
-from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.cause_kinds import CauseKind
+from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.sinks.sinks import sinks_lag
+from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.units.region_events import (
     Action,
     CheckpointDone,
@@ -27,15 +29,23 @@ from streams_orchestration.runtime.units.region_record import RegionRecord, Regi
 
 
 @dataclass(frozen=True, slots=True)
-class UnitMember:
-    """One PE of a unit, as read from its row."""
+class UnitMember(CatalogRow):
+    """The columns of a PE on which its unit depends: whether the PE works, and how far it has come."""
 
+    application: str
+    unit: str
+    host: int
     id: int
+    state: PeState
+    error: str | None
+    kind: CauseKind
+    outside: bool
+    failed_at: float | None
+    final: bool
     epoch: int
     """The open epoch of the PE, which has closed all lower epochs."""
-    final: bool
-    runs: bool
-    """True if it was seen to run in the unit's generation, or has ended."""
+    running: int
+    """The generation in which it was last seen to run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +59,8 @@ class Health:
 
     It is the time of the last sign of life of a host, or the time at which a host found its PE failed.
     """
-    up: bool = True
-    """True if every launched host of the unit runs, so that a reset may begin (B12)."""
+    up: bool = False
+    """True if every launched host of the unit is known to run, so that a reset may begin (B12)."""
     gone: Mapping[int, FailureCause] = field(default_factory=dict[int, FailureCause])
     """Host that does not work -> its cause; also a host of a new plan that was not started in time."""
     ahead: bool = False
@@ -66,15 +76,9 @@ class Health:
 class Facts:
     """All facts that the state machine of a unit can learn."""
 
+    unit: UnitRow
     members: tuple[UnitMember, ...]
-    health: Health | None
-    """The health of the unit; None if it was not read."""
-    taken_up: bool
-    """True if a process has taken up the reset of this generation."""
-    final_epoch: int | None
-    """The epoch in which the sources have ended; None while a source may still deliver."""
-    drain_asked: int | None
-    """The epoch whose end the trigger operator has requested last; None before."""
+    health: Health = Health()
     sinks_lag: bool = False
     """True if many complete epochs of a sink are not visible yet; no further epoch may end then, so no drain times out.
     """
@@ -84,39 +88,9 @@ class Facts:
         """True if every PE has made its final commit."""
         return all(member.final for member in self.members)
 
-
-_p = tables.pe
-_MEMBERS = select(_p.c.id, _p.c.unit, _p.c.epoch, _p.c.final, _p.c.running).where(
-    _p.c.application == bindparam("of"), _p.c.unit.in_(bindparam("units", expanding=True))
-)
-
-
-def read_facts(connection: Connection, units: Iterable[UnitRow], health: Mapping[str, Health]) -> dict[str, Facts]:
-    """Return the facts of units of one application, by name.
-
-    Args:
-        connection: the connection of a transaction.
-        units: the rows of the units.
-        health: the health of their hosts and queries, for units where it was read.
-    """
-    rows = {unit.name: unit for unit in units}
-    members: dict[str, list[UnitMember]] = {name: [] for name in rows}
-    if rows:
-        named = {"of": next(iter(rows.values())).application, "units": list(rows)}
-        for row in connection.execute(_MEMBERS, named):
-            runs = row.final or row.running == rows[row.unit].generation
-            members[row.unit].append(UnitMember(row.id, row.epoch, row.final, runs))
-    return {
-        name: Facts(
-            tuple(members[name]),
-            health.get(name),
-            unit.asked == unit.generation,
-            unit.final_epoch,
-            unit.drain_asked,
-            unit.timer == "period" and sinks_lag(connection, unit.application, name, unit.shown),
-        )
-        for name, unit in rows.items()
-    }
+    def runs(self, member: UnitMember) -> bool:
+        """Return True if a PE was seen to run in the unit's generation, or has ended."""
+        return member.final or member.running == self.unit.generation
 
 
 def advanced(
@@ -145,10 +119,10 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
     if (
         record.state in ("STARTED", "PROCESSING")
         and facts.finished
-        and facts.final_epoch in (None, record.completed_epoch)
+        and facts.unit.final_epoch in (None, record.completed_epoch)
     ):
         return None
-    ready = facts.taken_up and facts.health is not None and facts.health.up
+    ready = facts.unit.taken_up and facts.health.up
     if record.state == "UNHEALTHY":
         # if no attempt is left, no reset follows, so the unit does not wait for its hosts
         return Healthy() if ready or record.gives_up(at) else None
@@ -158,14 +132,14 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
         return None
     if (done := _report(record, facts)) is not None:
         return done
-    if facts.health is not None and facts.health.failure is not None:
+    if facts.health.failure is not None:
         return facts.health.failure
     if record.state == "PROCESSING":
-        if facts.final_epoch == record.current_epoch:
+        if facts.unit.final_epoch == record.current_epoch:
             return SourcesEnded()
-        if facts.drain_asked == record.current_epoch:
+        if facts.unit.drain_asked == record.current_epoch:
             return DrainReported(record.current_epoch)
-    due = fires(record.timer, record.deadline, at, taken_up=facts.taken_up)
+    due = fires(record.timer, record.deadline, at, taken_up=facts.unit.taken_up)
     if record.timer is None or not due or (record.timer == "period" and facts.sinks_lag):
         return None
     return TimerFired(record.timer, record.timer_number)
@@ -179,12 +153,12 @@ def _report(record: RegionRecord, facts: Facts) -> Event | None:
     waiting = (member for member in facts.members if member.id not in record.done)
     match record.state:
         case "STARTED":
-            return Healthy() if all(member.runs for member in facts.members) else None
+            return Healthy() if all(facts.runs(member) for member in facts.members) else None
         case "DRAINING":
             closed = (member for member in waiting if member.epoch > record.current_epoch)
             return next((CheckpointDone(member.id, record.current_epoch) for member in closed), None)
         case "RESETTING":
-            running = (member for member in waiting if member.runs)
+            running = (member for member in waiting if facts.runs(member))
             return next((ResetDone(member.id, record.completed_epoch, record.attempt) for member in running), None)
         case _:
             return None

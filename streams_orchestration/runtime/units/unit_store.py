@@ -30,8 +30,9 @@ _LOG = insert(_e)
 _FORGET = delete(_e).where(*_its_events, _e.c.number <= bindparam("oldest"))
 
 
-def settings_of(unit: UnitRow, facts: Facts) -> RegionSettings:
+def settings_of(facts: Facts) -> RegionSettings:
     """Return the settings of a unit's state machine; during a trial the period is at most `TRIAL_PERIOD`."""
+    unit = facts.unit
     members = frozenset(member.id for member in facts.members)
     on_trial = unit.period is not None and unit.shown_epoch is not None
     period = min(unit.period or 0.0, TRIAL_PERIOD) if on_trial else unit.period

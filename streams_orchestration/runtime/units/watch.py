@@ -16,8 +16,8 @@ from streams_orchestration.runtime.catalog.states import PeState, Timer, UnitSta
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.clock_set_back import adjust_future_times, unit_changes
-from streams_orchestration.runtime.units.controller import advance_unit, changed_units
-from streams_orchestration.runtime.units.health import read_health
+from streams_orchestration.runtime.units.controller import advance_unit, unit_row, would_change
+from streams_orchestration.runtime.units.health import read_facts
 from streams_orchestration.runtime.units.region_record import fires
 
 _a, _u = tables.application, tables.unit
@@ -52,8 +52,8 @@ def advance_units(catalog: Catalog, application: str, units: Iterable[str] | Non
     for unit in seen.changed:
         with catalog.write_unit(application, unit) as connection:
             now = clock.now()
-            health = read_health(connection, application, now, [unit]).get(unit)
-            garbage = advance_unit(connection, application, unit, now, health)
+            (facts,) = read_facts(connection, [unit_row(connection, application, unit)], now)
+            garbage = advance_unit(connection, facts, now)
         remove_files(catalog.store, garbage)
 
 
@@ -76,9 +76,9 @@ def _read_changes(catalog: Catalog, application: str, names: tuple[str, ...] | N
             return _Seen(over=row is not None and row.runs_until is not None and row.runs_until <= now)
         statement, named = (_UNITS, {}) if names is None else (_NAMED_UNITS, {"names": names})
         rows = UnitRow.all(connection, statement, {"of": application, **named})
-        health = read_health(connection, application, now, names)
-        changed = tuple(changed_units(connection, rows, health, now))
-        ahead = any(each.ahead for each in health.values()) or any(unit_changes(row, now) for row in rows)
+        facts = read_facts(connection, rows, now)
+        changed = tuple(each.unit.name for each in facts if would_change(each, now))
+        ahead = any(each.health.ahead or unit_changes(each.unit, now) for each in facts)
         return _Seen(changed, ahead=ahead)
 
 

@@ -23,6 +23,7 @@ from streams_orchestration_tests.runtime.running import joined
 READINGS: dict[str, tuple[int, Callable[[Host], object]]] = {
     "a host asks if it is wanted": (1, lambda host: host.presence.row()),
     "a host reads its PEs and the other hosts": (2, Host.reconcile),
+    "a host updates its units": (5, lambda host: advance_units(host.catalog, "app")),
     "the sensor looks which application has changed": (6, lambda host: read_summaries(host.catalog)),
     "a loop reads the units": (5, lambda host: read_units(host.catalog, "app")),
     "a command or a page reads the status": (11, lambda host: read_status(host.catalog, "app")),

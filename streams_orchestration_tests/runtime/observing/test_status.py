@@ -121,7 +121,7 @@ def test_the_dead_host_that_a_report_names_is_the_cause_that_its_unit_records():
         pes=(changed(PE, host=1), changed(PE, id=1, host=0)),
     )
     (failure,) = find_failures(judged, NOW)
-    recorded = health_of(judged.hosts, None, NOW).failure
+    recorded = health_of(judged.hosts, (), NOW).failure
     assert recorded is not None
     assert failure.cause.reason == recorded.reason == "host 0 (pid 4711) is gone"
     assert [number for number, _ in failure.gone] == [0, 1]

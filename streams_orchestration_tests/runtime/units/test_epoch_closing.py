@@ -74,8 +74,8 @@ def test_the_counter_says_how_many_pes_have_not_closed_the_current_epoch(
 def test_only_the_last_pe_that_closes_an_epoch_tells_the_state_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     local = LocalApplication(Home(tmp_path / "home"), region(tmp_path), 4)
     reported: list[str] = []
-    advance_unit = commits.advance_unit
-    monkeypatch.setattr(commits, "advance_unit", lambda *given: reported.append(given[2]) or advance_unit(*given))
+    advance = commits.advance_unit
+    monkeypatch.setattr(commits, "advance_unit", lambda *given: reported.append(given[1].unit.name) or advance(*given))
     local.trigger()
     while reported == []:
         for program in local.programs:

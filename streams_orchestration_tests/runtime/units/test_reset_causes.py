@@ -11,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.cause_kinds import NO_KIND
 from streams_orchestration.runtime.catalog.pe_transitions import fail_pe_of_sink
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import ENDED
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.controller import unit_row
 from streams_orchestration.runtime.units.failures import find_failures, find_reset_cause, may_need_reset
-from streams_orchestration.runtime.units.health import read_health
+from streams_orchestration.runtime.units.health import read_facts
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.region_events import FailureCause, Healthy, ResetDone, TimerFired
 from streams_orchestration.runtime.units.unit_facts import Facts, Health, UnitMember, next_event
@@ -70,9 +72,17 @@ def test_a_unit_whose_reset_was_taken_up_needs_another_one_only_if_a_host_is_gon
     assert find_reset_cause(unit, Health(gone={0: gone}), NOW) == gone
 
 
+def member(unit: UnitRow, *, runs: bool) -> UnitMember:
+    """Return the only PE of a unit, which works in the unit's epoch."""
+    running = unit.generation if runs else unit.generation - 1
+    return UnitMember(
+        "app", unit.name, 0, 0, "RUNNING", None, NO_KIND, False, None, False, unit.current_epoch, running
+    )  # fmt: skip
+
+
 @given(units(), st.booleans(), st.booleans())
 def test_a_host_hurries_if_a_unit_starts_is_reset_or_is_due(unit: UnitRow, runs: bool, up: bool):
-    facts = Facts((UnitMember(0, unit.current_epoch, False, runs),), Health(up=up), unit.taken_up, None, None)
+    facts = Facts(unit, (member(unit, runs=runs),), Health(up=up))
     event = None if unit.state in ENDED else next_event(record_of(unit), facts, NOW)
     pe = PeOfUnit(
         id=0, final=False, state="RUNNING", generation=unit.generation, dirty=unit.dirty, committed_at=None,
@@ -82,7 +92,7 @@ def test_a_host_hurries_if_a_unit_starts_is_reset_or_is_due(unit: UnitRow, runs:
         given_up = unit.state == "UNHEALTHY" and record_of(unit).gives_up(NOW)
         assert changes_soon(pe, NOW) or (given_up and not unit.taken_up)
     if changes_soon(pe, NOW):
-        all_run = replace(facts, members=(UnitMember(0, unit.current_epoch, False, True),), health=Health())
+        all_run = replace(facts, members=(member(unit, runs=True),), health=Health(up=True))
         assert next_event(record_of(unit), all_run, NOW) is not None
     assert not changes_soon(replace(pe, final=True), NOW)
 
@@ -93,8 +103,8 @@ def test_an_ended_pe_whose_output_is_lost_is_reported_although_no_reset_can_help
     with local.catalog.write() as connection:
         connection.execute(tables.pe.update().where(tables.pe.c.id == 0).values(final=True))
         fail_pe_of_sink(connection, local.name, 0, NOW, "the output is lost")
-        health = read_health(connection, local.name, NOW, [unit])[unit]
-    assert health.failure is None
+        (facts,) = read_facts(connection, [unit_row(connection, local.name, unit)], NOW)
+    assert facts.health.failure is None
     (failure,) = find_failures(read_units(local.catalog, local.name), NOW)
     assert failure.cause.reason == "PE 0 failed: the output is lost"
     assert failure.exhausted
