@@ -12,7 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, bindparam, case, select, update
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.cause_kinds import CauseKind, PeKind
+from streams_orchestration.runtime.catalog.cause_kinds import PeKind
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import PeRow, StoredPosition
 from streams_orchestration.runtime.catalog.states import PeState
@@ -102,47 +102,24 @@ def report_running(connection: Connection, application: str, pe: int, generation
 
 
 def report_failure(
-    connection: Connection,
-    application: str,
-    pe: int,
-    generation: int,
-    *,
-    at: float,
-    error: str,
-    permanent: bool,
-    kind: CauseKind,
-    outside: bool,
-    failures: Mapping[str, Any] | None = None,
+    connection: Connection, application: str, pe: int, generation: int, columns: Mapping[str, Any]
 ) -> None:
-    """Record why the query of a PE has failed, unless its unit has another generation or the PE has ended.
+    """Record that the query of a PE has failed, unless its unit has another generation or the PE has ended.
 
     Args:
         connection: a connection in a write transaction.
         application: the name of the application.
         pe: the number of the PE.
         generation: the generation in which the query ran.
-        at: the time at which the failure was found, in unix seconds.
-        error: the failure in words.
-        permanent: True if no reset can mend it.
-        kind: the kind of the failure.
-        outside: True if the cause is outside of the application.
-        failures: the value of `RepeatedFailure.row`; None keeps the stored one, if no operator has failed.
+        columns: the columns of the PE; see `judge_failure`.
     """
-    values = _failed(at, error, permanent=permanent, kind=kind, outside=outside)
-    if failures is not None:
-        values["failures"] = failures
-    connection.execute(_OPEN_PE, {"of": application, "at": pe, "in_generation": generation, **values})
+    connection.execute(_OPEN_PE, {"of": application, "at": pe, "in_generation": generation, **columns})
 
 
 def fail_pe_of_sink(connection: Connection, application: str, pe: int, at: float, error: str) -> None:
     """Record that a PE has failed for good since an output of its sink is lost or refused, also if the PE has ended."""
-    values = _failed(at, error, permanent=True, kind=PeKind(pe), outside=False)
-    connection.execute(_PE, {"of": application, "at": pe, **values})
-
-
-def _failed(at: float, error: str, *, permanent: bool, kind: CauseKind, outside: bool) -> dict[str, Any]:
-    cause = {"error": error, "permanent": permanent, "kind": kind, "outside": outside}
-    return {"state": "FAILED", "failed_at": at, **cause}
+    cause = {"error": error, "permanent": True, "kind": PeKind(pe), "outside": False}
+    connection.execute(_PE, {"of": application, "at": pe, "state": "FAILED", "failed_at": at, **cause})
 
 
 def stop_pes(connection: Connection, application: str) -> None:

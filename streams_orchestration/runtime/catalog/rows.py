@@ -48,6 +48,14 @@ class StoredPosition(TypedDict):
     readership: NotRequired[int]
 
 
+class StoredFailures(TypedDict):
+    """The last exception of a PE's operators, stored as JSON."""
+
+    failure: dict[str, Any]  # fields of its `OperatorFailure`
+    repeats: int  # times in a row that it occurred at the same tuples
+    times: list[float]  # times at which the same line of code failed in the same way, the oldest first
+
+
 @dataclass(frozen=True, slots=True)
 class ApplicationRow(CatalogRow):
     """The row of a deployed application."""
@@ -248,7 +256,7 @@ class PeRow(CatalogRow):
     kind: Annotated[CauseKind, KindColumn(), Default(NO_KIND)]  # failures of one kind have the same cause
     outside: Flag  # the cause is outside of the application
     failed_at: float | None  # unix seconds at which the error was found; null before the first one
-    failures: dict[str, Any] | None  # see `RepeatedFailure.row`; null if no operator has failed
+    failures: StoredFailures | None  # null if no operator has failed
     restartable: Annotated[bool, Default(value=True)]
     running: Annotated[int, Default(0)]  # the generation in which it was last seen to run
     batch: Annotated[Count, Default(-1)]  # the last committed batch

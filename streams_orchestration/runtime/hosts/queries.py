@@ -12,7 +12,6 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.model.brief import plural
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.cause_kinds import FilesKind, NamedKind, PeKind
 from streams_orchestration.runtime.catalog.pe_transitions import report_failure, report_running
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
@@ -25,8 +24,8 @@ from streams_orchestration.runtime.settings.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
 from streams_orchestration.runtime.units.garbage import sweep
+from streams_orchestration.runtime.units.judged_failures import PeBeforeFailure, judge_failure
 from streams_orchestration.runtime.units.region_machine import HALTED
-from streams_orchestration.runtime.units.repeated_failures import count_repeated_failure
 from streams_orchestration.runtime.units.watch import PeOfUnit
 
 STARTING = max(4, 2 * (os.cpu_count() or 1))
@@ -35,8 +34,11 @@ STARTING = max(4, 2 * (os.cpu_count() or 1))
 log = logging.getLogger("streams.host")
 
 _p, _h = tables.pe, tables.host
-_FAILURES = select(_p.c.failures).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
-_MACHINE = select(_h.c.machine).where(_h.c.application == bindparam("of"), _h.c.id == bindparam("host"))
+_BEFORE_FAILURE = (
+    select(_p.c.id, _p.c.host, _p.c.failures, _h.c.machine)
+    .join(_h, (_h.c.application == _p.c.application) & (_h.c.id == _p.c.host))
+    .where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
+)
 
 
 class Queries:
@@ -191,36 +193,12 @@ class Queries:
             report_running(connection, self._application, pe, generation)
 
     def _report_failure(self, pe: int, generation: int, failure: Failure) -> None:
-        """Report why a PE failed, unless the unit was reset or the PE has completed meanwhile.
-
-        The failure is permanent if it comes from the data, or if a file is missing that the last cut of the unit needs.
-        It is also permanent if a pure operator has failed again at the same tuples, and the cause is not outside of the
-        application. A file that a machine cannot use is a cause of its own for each machine.
-        """
-        unit, host, now = self.programs[pe].unit, self._presence.host, clock.now()
+        """Report a failure with its judgement, unless the unit was reset or the PE has completed meanwhile."""
+        unit = self.programs[pe].unit
         lost = check_and_record_cuts(self._catalog, self._application, [unit])
         self._presence.row()
-        of = {"of": self._application}
         with self._catalog.write_unit(self._application, unit) as connection:
-            error, kind, failures = str(failure), PeKind(pe), None
-            permanent = failure.nature == "data" or bool(lost)
-            if failure.operator is not None:
-                before = connection.scalar(_FAILURES, {**of, "at": pe})
-                again = count_repeated_failure(before, failure.operator, now)
-                error, kind, failures = again.describe(error), NamedKind(failure.operator.kind), again.row()
-                permanent |= again.hopeless and not failure.outside
-            machine = connection.scalar(_MACHINE, {**of, "host": host})
-            if machine is not None and failure.nature == "disk":
-                kind = FilesKind(host, machine)
-            report_failure(
-                connection,
-                self._application,
-                pe,
-                generation,
-                at=now,
-                error=error,
-                permanent=permanent,
-                kind=kind,
-                outside=failure.outside,
-                failures=failures,
-            )
+            before = PeBeforeFailure.one_or_none(connection, _BEFORE_FAILURE, {"of": self._application, "at": pe})
+            if before is not None:
+                judged = judge_failure(failure, before, clock.now(), lost=bool(lost))
+                report_failure(connection, self._application, pe, generation, judged)

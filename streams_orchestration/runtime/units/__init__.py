@@ -43,6 +43,6 @@ of an operator, a host, a time limit. Each kind has `maxConsecutiveResetAttempts
 cause outside of the application, such as an unavailable service, is limited by time instead of by number (decision
 0079). `operators/errors/external_errors.py` recognises these errors in the task that meets them. An error caused by the
 data, such as a malformed row, would recur after a reset; it stops the application and names the place. An exception of
-an operator is kept in the row of its PE over resets (`repeated_failures.py`). If it recurs at the same tuples, the
+an operator is kept in the row of its PE over resets (`judged_failures.py`). If it recurs at the same tuples, the
 error says so, and an application with a pure operator stops; at other tuples, resets come later each time.
 """

@@ -25,7 +25,7 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.host_requirements import misplaced
-from streams_orchestration.runtime.units.repeated_failures import times_of_failure
+from streams_orchestration.runtime.units.judged_failures import times_of_failure
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 

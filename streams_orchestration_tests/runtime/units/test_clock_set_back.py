@@ -16,7 +16,7 @@ from streams_orchestration.runtime.observing.status_summaries import advance_and
 from streams_orchestration.runtime.processes.processes import is_here
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, HOLD_SECONDS
 from streams_orchestration.runtime.units.failures import find_failures
-from streams_orchestration.runtime.units.repeated_failures import times_of_failure
+from streams_orchestration.runtime.units.judged_failures import times_of_failure
 from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.runtime.running import Running
 
@@ -125,4 +125,4 @@ def test_a_process_that_knows_the_time_badly_changes_nothing(running: Running, m
 
 
 def test_failures_of_a_time_to_come_are_forgotten_when_that_is_far_away():
-    assert times_of_failure({"times": [1_000.0, 1_500.0, 9_000.0]}, 1_200.0) == 2
+    assert times_of_failure({"failure": {}, "repeats": 1, "times": [1_000.0, 1_500.0, 9_000.0]}, 1_200.0) == 2

@@ -24,13 +24,14 @@ from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.programs.failure import Failure, Nature
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import BACK_OFF, UnitFailure, find_failures
-from streams_orchestration.runtime.units.reading import read_units
-from streams_orchestration.runtime.units.region_record import RegionRecord
-from streams_orchestration.runtime.units.repeated_failures import (
+from streams_orchestration.runtime.units.judged_failures import (
     FAILURE_WINDOW_SECONDS,
-    count_repeated_failure,
+    PeBeforeFailure,
+    judge_failure,
     times_of_failure,
 )
+from streams_orchestration.runtime.units.reading import read_units
+from streams_orchestration.runtime.units.region_record import RegionRecord
 from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 from streams_orchestration.runtime.units.unit_store import record_of
@@ -57,21 +58,22 @@ BOOM = OperatorFailure(
 )
 
 
-def counted(*failed: tuple[OperatorFailure, float]) -> dict[str, Any] | None:
-    row = None
+def judged(*failed: tuple[OperatorFailure, float]) -> dict[str, Any]:
+    """Return the columns of a PE after failures of its operators, each at a time."""
+    columns: dict[str, Any] = {"failures": None}
     for failure, at in failed:
-        row = count_repeated_failure(row, failure, at).row()
-    return row
+        pe = PeBeforeFailure(0, 0, columns["failures"], None)
+        columns = judge_failure(Failure("it failed", "unknown", failure), pe, at, lost=False)
+    return columns
 
 
 def test_a_pure_operator_that_fails_twice_at_the_same_tuple_is_hopeless():
-    first = count_repeated_failure(None, BOOM, NOW)
-    assert not first.hopeless
-    assert first.describe("it failed") == "it failed"
+    first = judged((BOOM, NOW))
+    assert (first["permanent"], first["error"]) == (False, "it failed")
     numbered_anew = replace(BOOM, batch=9, first=1, last=1, cause="ValueError: seven of batch 9")
-    again = count_repeated_failure(first.row(), numbered_anew, NOW + 1)
-    assert again.hopeless
-    assert again.describe("it failed") == "it failed; this error occurred 2 times in a row at the same tuples"
+    again = judged((BOOM, NOW), (numbered_anew, NOW + 1))
+    assert again["permanent"]
+    assert again["error"] == "it failed; this error occurred 2 times in a row at the same tuples"
 
 
 @pytest.mark.parametrize(
@@ -80,25 +82,23 @@ def test_a_pure_operator_that_fails_twice_at_the_same_tuple_is_hopeless():
     ids=["another tuple", "another line", "another operator"],
 )
 def test_another_failure_in_between_counts_anew(other: OperatorFailure):
-    row = counted((BOOM, NOW), (other, NOW + 1))
-    assert not count_repeated_failure(row, BOOM, NOW + 2).hopeless
+    assert not judged((BOOM, NOW), (other, NOW + 1), (BOOM, NOW + 2))["permanent"]
 
 
 def test_an_operator_with_state_may_do_better_the_next_time():
     stateful = replace(BOOM, pure=False)
-    again = count_repeated_failure(count_repeated_failure(None, stateful, NOW).row(), stateful, NOW + 1)
-    assert again.repeats == 2
-    assert not again.hopeless
+    again = judged((stateful, NOW), (stateful, NOW + 1))
+    assert again["failures"]["repeats"] == 2
+    assert not again["permanent"]
 
 
 @given(st.lists(st.floats(0.0, 2 * FAILURE_WINDOW_SECONDS), min_size=1, max_size=12))
 def test_failures_of_the_same_line_count_within_the_window(waits: list[float]):
-    at, times, row = NOW, [], None
-    for number, wait in enumerate(waits):
-        at += wait
-        times.append(at)
-        row = count_repeated_failure(row, replace(BOOM, cause=f"ValueError: {number}", values=str(number)), at).row()
-    assert times_of_failure(row, at) == sum(at - each < FAILURE_WINDOW_SECONDS for each in times)
+    times = [NOW + sum(waits[:number]) for number in range(1, len(waits) + 1)]
+    errors = (replace(BOOM, cause=f"ValueError: {at}", values=str(at)) for at in times)
+    failures = judged(*zip(errors, times, strict=True))["failures"]
+    last = times[-1]
+    assert times_of_failure(failures, last) == sum(last - each < FAILURE_WINDOW_SECONDS for each in times)
 
 
 A, B = NamedKind("a"), NamedKind("b")
