@@ -5,6 +5,7 @@ Every step is idempotent: if a process dies during a reset, the next call of any
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlalchemy import select
@@ -80,7 +81,7 @@ def reset_unit(
     _require_unit(catalog, application, unit)
     if not force:
         _check_and_record_cut(catalog, application, unit)
-    _end_unusable_hosts(catalog, application, unit, generation)
+    _end_hosts(catalog, _decide_unusable_hosts(catalog, application, unit, generation))
     row = begin_reset(catalog, application, unit, generation=generation, force=force)
     retract(catalog, application)  # hosts do this as well, in case this process dies
     # also if the unit was reset before: that call may have died before it launched the hosts
@@ -160,11 +161,13 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
     return row
 
 
-def _end_unusable_hosts(catalog: Catalog, application: str, unit: str, generation: int | None) -> None:
-    """Kill the application's failed hosts, and its hosts without a heartbeat for more than `HEARTBEAT_LIMIT` seconds.
+def _decide_unusable_hosts(
+    catalog: Catalog, application: str, unit: str, generation: int | None
+) -> list[tuple[HostRow, str | None]]:
+    """Decide which hosts of an application are to end before a reset, and record which of them leave their machines.
 
-    Only hosts on this machine are killed, so that `start_missing_hosts` starts them again. Three other kinds of hosts
-    are killed here, and marked as failed on other machines:
+    Failed hosts are to end, and hosts without a heartbeat for more than `HEARTBEAT_LIMIT` seconds. Three other kinds of
+    hosts are to end for a reason, which is returned with them:
 
     1. hosts that did not react to the reset of the unit, if it has timed out;
     2. hosts that cannot reach the storage on a machine that is draining, since they would never reach a cut at which
@@ -178,21 +181,34 @@ def _end_unusable_hosts(catalog: Catalog, application: str, unit: str, generatio
     with catalog.read() as connection:
         row = unit_row(connection, application, unit)
         hosts = HostRow.all(connection, select(h).where(h.c.application == application))
-        late = row.timer == "reset" and is_late(row, now) and generation in (None, row.generation)
         mute = select(p.c.host).where(
             p.c.application == application, p.c.unit == unit, ~p.c.final, p.c.running != row.generation
         )
-        stuck = set(connection.scalars(mute)) if late else set[int]()
+        late = row.timer == "reset" and is_late(row, now)
+        stuck = connection.scalars(mute).all() if late else ()
         drained = {machine.name for machine in registered(connection) if machine.state == "DRAINING"}
-    leaving = decide_and_record_moves(catalog, application, unit) if generation in (None, row.generation) else {}
-    cut_off = {host.id for host in hosts if host.machine in drained and host.storage_failed_at is not None}
-    for host in hosts:
-        silent = now - heard_at(host.launched_at, host.heartbeat_at)
-        reason = leaving.get(host.id) or ("it did not answer a reset" if host.id in stuck else "it has no storage")
-        unwanted = host.id in stuck | cut_off | leaving.keys()
-        if host.state == "FAILED" or silent > HEARTBEAT_LIMIT or unwanted:
-            if is_here(host.space):
-                kill(host.pid, host.process_started)
-            elif unwanted:  # the agent of its machine kills it once it is replaced
-                with catalog.write() as connection:
-                    fail_host(connection, host, reason)
+    cut_off = (host.id for host in hosts if host.machine in drained and host.storage_failed_at is not None)
+    reasons = dict.fromkeys(cut_off, "it has no storage")
+    if generation in (None, row.generation):
+        reasons |= dict.fromkeys(stuck, "it did not answer a reset")
+        reasons |= decide_and_record_moves(catalog, application, unit)
+    return [
+        (host, reasons.get(host.id))
+        for host in hosts
+        if host.id in reasons
+        or host.state == "FAILED"
+        or now - heard_at(host.launched_at, host.heartbeat_at) > HEARTBEAT_LIMIT
+    ]
+
+
+def _end_hosts(catalog: Catalog, hosts: Iterable[tuple[HostRow, str | None]]) -> None:
+    """Kill hosts on this machine, so that `start_missing_hosts` starts them again.
+
+    Hosts on other machines are marked as failed if there is a reason beside their row.
+    """
+    for host, reason in hosts:
+        if is_here(host.space):
+            kill(host.pid, host.process_started)
+        elif reason is not None:  # the agent of its machine kills it once it is replaced
+            with catalog.write() as connection:
+                fail_host(connection, host, reason)

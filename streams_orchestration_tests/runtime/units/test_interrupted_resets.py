@@ -27,7 +27,7 @@ class CrashError(BaseException):
 
 
 def steps_of_a_reset() -> list[str]:
-    return ["_end_unusable_hosts", "begin_reset", "start_missing_hosts", "remove_files"]
+    return ["_end_hosts", "begin_reset", "start_missing_hosts", "remove_files"]
 
 
 @pytest.mark.parametrize(
