@@ -186,7 +186,7 @@ def await_heartbeats_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
         with application_step(context, key) as step:
             catalog = api.open_catalog(step.home, application)
             if _is_bounded_run(context):
-                status = _await_taken(context, catalog, application, config.taken)
+                status = _reset_until_processed_and_stop(context, catalog, application, config.taken)
             else:
                 status = _await_running(context, catalog, application, config.timeout)
             record_status(context, keys, catalog, status)
@@ -240,10 +240,10 @@ def record_status_op(key: str, keys: AssetKeys, application: str) -> NamedOp:
     return named_op(note, "record_status")
 
 
-def _await_taken(
+def _reset_until_processed_and_stop(
     context: dg.OpExecutionContext, catalog: "api.Catalog", application: str, timeout: float
 ) -> api.ApplicationStatus:
-    """Wait until the application has processed all available data, reset units that fail, then stop it."""
+    """Reset units that fail until the application has processed all available data, then stop it; return its status."""
     known, until = dict[str, api.KnownFailure](), time.monotonic() + timeout
     while True:
         status = api.advance_and_read_status(catalog, application)
