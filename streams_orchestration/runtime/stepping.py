@@ -178,7 +178,7 @@ class SteppedApplication:
             if read_view(self.catalog, program).batch != before.batch:
                 self.publish()
                 return True
-            if failure := query.poll():
+            if failure := query.find_failure_or_restart():
                 raise StepError(failure.message)
             if world.monotonic() > until:
                 message = f"PE {program.pe} has made no batch within {QUERY_SECONDS:.0f} s"

@@ -108,7 +108,7 @@ class LocalQuery(ScratchQuery):
         """Its process lives."""
         return is_alive(*self._process)
 
-    def poll(self) -> Failure | None:
+    def find_failure_or_restart(self) -> Failure | None:
         """Return the failure with which the process ended by itself."""
         if self.active:
             return None

@@ -22,7 +22,7 @@ class IdleQuery:
     def busy(self) -> list[int]:
         return []
 
-    def poll(self) -> Failure | None:
+    def find_failure_or_restart(self) -> Failure | None:
         return self.failed
 
     def stop(self) -> None:

@@ -151,7 +151,7 @@ class SimulatedQuery(ScratchQuery):
         """True if its process lives."""
         return self._process.alive
 
-    def poll(self) -> Failure | None:
+    def find_failure_or_restart(self) -> Failure | None:
         """Return why it ended by itself."""
         if self.active:
             return None

@@ -121,8 +121,8 @@ class Query(Protocol):
         """
         ...
 
-    def poll(self) -> Failure | None:
-        """Start the query again if it could not start and that is due; return why it ended, None if it has not."""
+    def find_failure_or_restart(self) -> Failure | None:
+        """Return why the query ended, None if it has not; if it could not start, start it again instead when due."""
         ...
 
     def stop(self) -> None:

@@ -179,7 +179,7 @@ class Queries:
         runs = row.state not in ("RUNNING", "FAILED") and query.begun  # a sink of a query that runs may have failed
         if runs:
             self._report_running(row.id, row.generation)
-        if (failure := query.poll()) is None:
+        if (failure := query.find_failure_or_restart()) is None:
             return runs
         log.error("PE %s: %s", row.id, failure)
         self._report_failure(row.id, row.generation, failure)

@@ -120,8 +120,8 @@ class SparkQuery(ScratchQuery):
         """True if the query runs."""
         return self._query is not None and self._query.isActive
 
-    def poll(self) -> Failure | None:
-        """Start the query again if it could not start and that is due; return why it ended, None if it has not.
+    def find_failure_or_restart(self) -> Failure | None:
+        """Return why the query ended, None if it has not; if it could not start, start it again instead when due.
 
         The reason that the planner has recorded has priority over Spark's. Spark's reason is logged once.
 

@@ -57,7 +57,7 @@ def test_a_query_is_not_started_within_an_epoch_and_leaves_nothing_of_those_befo
     killed, start = (QueryStart(product.home, program, directories, generation=1) for _ in range(2))
     left = killed.make_scratch()
     query = FrameQuery(None, start)  # type: ignore[arg-type]
-    failure = query.poll()
+    failure = query.find_failure_or_restart()
     assert failure is not None
     assert "B: its last commit ended no epoch" in failure.message
     assert failure.nature == "unknown"

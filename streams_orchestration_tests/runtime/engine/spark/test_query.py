@@ -75,13 +75,13 @@ def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FailingQuery:
 def test_a_query_that_python_was_too_slow_for_starts_again_and_not_for_ever(failing: FailingQuery):
     failing.why = f"org.apache.spark.SparkException: {SLOW_START}."
     polls = 0
-    while failing.poll() is None:
+    while failing.find_failure_or_restart() is None:
         polls += 1
     assert (failing.started, polls) == (MOST_STARTS, 2 * (MOST_STARTS - 1))
-    assert SLOW_START in str(failing.poll())
+    assert SLOW_START in str(failing.find_failure_or_restart())
 
 
 def test_a_query_that_fails_for_another_reason_does_not_start_again(failing: FailingQuery):
     failing.why = "ValueError: seven"
-    assert "seven" in str(failing.poll())
+    assert "seven" in str(failing.find_failure_or_restart())
     assert failing.started == 1

@@ -87,14 +87,14 @@ class FrameQuery(SparkQuery):
             self._failure = Failure(f"{error}{at}", nature)
             self.log.error("%s", self._failure)
 
-    def poll(self) -> Failure | None:
-        """Start the query again as `ScratchQuery.poll` does; return why it ended, None if it has not.
+    def find_failure_or_restart(self) -> Failure | None:
+        """Return why the query ended, or start it again, as `SparkQuery` does.
 
         While the query runs, also note its progress every `NOTE_SECONDS`, if that succeeds.
         """
         if self._query is None:
             return self._failure
-        failure = super().poll()
+        failure = super().find_failure_or_restart()
         if failure is None and time.monotonic() >= self._notes_at and self.active:
             self._notes_at = time.monotonic() + NOTE_SECONDS
             with contextlib.suppress(Exception):  # a figure that is missing is not a failure
