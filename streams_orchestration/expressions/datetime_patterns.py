@@ -30,39 +30,13 @@ from streams_orchestration.expressions.times import (
     zone_named,
 )
 
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+_MONTHS = "January February March April May June July August September October November December"
+MONTHS = tuple(_MONTHS.split())
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _PIECE = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([^A-Za-z']+)|(')")
 _SUPPORTED = "y M L d D E a h H k K m s S Q q X x Z V z"
-_WIDEST = {
-    "y": 6,
-    "D": 3,
-    "S": 9,
-    "Q": 4,
-    "q": 4,
-    "M": 4,
-    "L": 4,
-    "E": 4,
-    "X": 5,
-    "x": 5,
-    "Z": 5,
-    "z": 4,
-    "V": 2,
-    "a": 1,
-}
+_WIDEST = {"y": 6, "D": 3, "S": 9, "a": 1} | dict.fromkeys("QqMLEz", 4) | dict.fromkeys("XxZ", 5)
+"""Letter -> how often it may be repeated; twice without an entry."""
 
 
 class PatternPiece(NamedTuple):

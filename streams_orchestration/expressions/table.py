@@ -328,23 +328,14 @@ class FunctionGroup:
     heading: str
     functions: list[SqlFunction] = field(default_factory=list[SqlFunction])
 
-    def function(
-        self,
-        *signatures: str,
-        summary: str,
-        examples: Sequence[tuple[str, str]],
-        resolver: Resolver | None = None,
-        name: str = "",
-        **properties: bool,
-    ) -> Callable[[TupleFunction], TupleFunction]:
+    def function(self, *signatures: str, **entry: Any) -> Callable[[TupleFunction], TupleFunction]:
         """Return a decorator that enters a function whose implementation does not depend on types.
 
-        Without `name`, the name is the one in the first signature. The attributes of `SqlFunction` describe the other
-        arguments.
+        The arguments are as in `bound`.
         """
 
         def enter(row: TupleFunction) -> TupleFunction:
-            self._enter(signatures, name, summary, examples, lambda _binding: row, resolver, properties)
+            self.bound(*signatures, **entry)(lambda _binding: row)
             return row
 
         return enter
@@ -354,35 +345,23 @@ class FunctionGroup:
         *signatures: str,
         summary: str,
         examples: Sequence[tuple[str, str]],
-        resolver: Resolver | None = None,
         name: str = "",
-        zoned: Zoned | None = None,
-        **properties: bool,
+        aliases: Sequence[str] = (),
+        **properties: Any,
     ) -> Callable[[Callable[[Binding], TupleFunction]], Callable[[Binding], TupleFunction]]:
         """Return a decorator that enters a function whose implementation depends on types or constant arguments.
 
-        The arguments are as in `function`; the decorated function is the attribute `bind` of `SqlFunction`.
+        Without `name`, the name is the one in the first signature. An alias has the same signatures and examples, with
+        its own name. The attributes of `SqlFunction` describe the other arguments; the decorated function is `bind`.
         """
 
         def enter(bind: Callable[[Binding], TupleFunction]) -> Callable[[Binding], TupleFunction]:
-            self._enter(signatures, name, summary, examples, bind, resolver, properties, zoned)
+            own = name or signatures[0].partition("(")[0]
+            for each in (own, *aliases):
+                forms = [text.replace(f"{own}(", f"{each}(", 1) for text in signatures]
+                shown = tuple((text.replace(f"{own}(", f"{each}(", 1), value) for text, value in examples)
+                signed = tuple(map(FunctionSignature.of, forms))
+                self.functions.append(SqlFunction(each, self.heading, summary, shown, bind, signed, **properties))
             return bind
 
         return enter
-
-    def _enter(
-        self,
-        signatures: Sequence[str],
-        name: str,
-        summary: str,
-        examples: Sequence[tuple[str, str]],
-        bind: Callable[[Binding], TupleFunction],
-        resolver: Resolver | None,
-        properties: dict[str, bool],
-        zoned: Zoned | None = None,
-    ) -> None:
-        forms = tuple(map(FunctionSignature.of, signatures))
-        name = name or forms[0].text.partition("(")[0]
-        self.functions.append(
-            SqlFunction(name, self.heading, summary, tuple(examples), bind, forms, resolver, zoned=zoned, **properties)
-        )

@@ -173,7 +173,10 @@ class _Typing:
     def _apply(self, syntax: Apply) -> TypedNode:
         special = _SPECIAL.get(syntax.function)
         if special is not None:
-            return special(self, syntax)
+            count, method = special
+            if count not in (None, len(syntax.arguments)):
+                raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
+            return method(self, syntax)
         function = FUNCTIONS.get(syntax.function)
         if function is None:
             return self._called_attribute(syntax)
@@ -241,7 +244,7 @@ class _Typing:
     def coalesce(self, syntax: Apply) -> TypedNode:
         """Type `coalesce(values)`, or `nvl` or `ifnull` of two values: all values get their common type."""
         arguments = [self.node(each) for each in syntax.arguments]
-        if not arguments or (syntax.function != "coalesce" and len(arguments) != 2):
+        if not arguments:
             raise _misfit(syntax, arguments)
         kind = common_of(each.type for each in arguments)
         if kind is None:
@@ -250,23 +253,17 @@ class _Typing:
 
     def conditional(self, syntax: Apply) -> TypedNode:
         """Type `if(condition, value, otherwise)`."""
-        if len(syntax.arguments) != 3:
-            raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
         condition, value, otherwise = syntax.arguments
         return self._case([self._condition(condition)], [self.node(value)], self.node(otherwise), syntax.offset)
 
     def nullif(self, syntax: Apply) -> TypedNode:
         """Type `nullif(value, other)`: null if both are equal, otherwise `value`."""
-        if len(syntax.arguments) != 2:
-            raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
         value = self.node(syntax.arguments[0])
         same = self._apply(Apply("=", syntax.arguments, syntax.offset))
         return self._case([same], [Literal(None, value.type)], value, syntax.offset)
 
     def nanvl(self, syntax: Apply) -> TypedNode:
         """Type `nanvl(value, other)`: the second number if the first is NaN, else the first."""
-        if len(syntax.arguments) != 2:
-            raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
         first, second = (self.node(each) for each in syntax.arguments)
         if not all(is_implicit(each.type, DOUBLE) for each in (first, second)):
             raise _misfit(syntax, [first, second])
@@ -277,49 +274,32 @@ class _Typing:
 
     def nvl2(self, syntax: Apply) -> TypedNode:
         """Type `nvl2(value, present, absent)`: the second value if the first is not null, else the third."""
-        if len(syntax.arguments) != 3:
-            raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
         first, second, third = syntax.arguments
         null = self._apply(Apply("isnull", (first,), syntax.offset))
         return self._case([null], [self.node(third)], self.node(second), syntax.offset)
 
     def convert_by_name(self, syntax: Apply) -> TypedNode:
         """Type a conversion that is written like a function, such as `double(value)`."""
-        if len(syntax.arguments) != 1:
-            raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
         kind = Type("decimal", 10, 0) if syntax.function == "decimal" else Type(syntax.function)
         return self._convert(Convert(syntax.arguments[0], kind, syntax.offset))
 
 
-_SPECIAL: Mapping[str, Callable[[_Typing, Apply], TypedNode]] = {
-    "and": _Typing.junction,
-    "or": _Typing.junction,
-    "coalesce": _Typing.coalesce,
-    "nvl": _Typing.coalesce,
-    "ifnull": _Typing.coalesce,
-    "if": _Typing.conditional,
-    "iff": _Typing.conditional,
-    "nullif": _Typing.nullif,
-    "nvl2": _Typing.nvl2,
-    "nanvl": _Typing.nanvl,
-} | dict.fromkeys(
-    (
-        "boolean",
-        "tinyint",
-        "smallint",
-        "int",
-        "bigint",
-        "float",
-        "double",
-        "decimal",
-        "string",
-        "binary",
-        "date",
-        "timestamp",
-    ),
-    _Typing.convert_by_name,
-)
-"""Typing methods of lazy functions, and of conversions that are written as functions."""
+_TYPES = "boolean tinyint smallint int bigint float double decimal string binary date timestamp"
+_SPECIAL: Mapping[str, tuple[int | None, Callable[[_Typing, Apply], TypedNode]]] = {
+    "and": (2, _Typing.junction),
+    "or": (2, _Typing.junction),
+    "coalesce": (None, _Typing.coalesce),
+    "nvl": (2, _Typing.coalesce),
+    "ifnull": (2, _Typing.coalesce),
+    "if": (3, _Typing.conditional),
+    "iff": (3, _Typing.conditional),
+    "nullif": (2, _Typing.nullif),
+    "nvl2": (3, _Typing.nvl2),
+    "nanvl": (2, _Typing.nanvl),
+    **dict.fromkeys(_TYPES.split(), (1, _Typing.convert_by_name)),
+}
+"""Lazy functions, and conversions that are written as functions, with their number of arguments (None for any number)
+and the method that types them."""
 
 
 def _no_function(syntax: Apply) -> ExpressionError:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from streams_orchestration.expressions.junctions import is_between, joined, junction_parts
-from streams_orchestration.expressions.reading import LEVELS
+from streams_orchestration.expressions.reading import LEVELS, RESERVED
 from streams_orchestration.expressions.syntax import (
     Apply,
     Choice,
@@ -34,27 +34,11 @@ _POSTFIX = _SIGNED + 1
 The `LEVELS` of binary operators begin at the level of comparisons."""
 _PREFIX = {"negative": "-", "positive": "+", "~": "~"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_QUOTED = frozenset(
-    (
-        *("and", "or", "not", "case", "when", "then", "else", "end", "is", "in", "between", "like", "ilike", "rlike"),
-        *("as", "regexp", "null", "true", "false", "div", "distinct", "escape", "any", "some", "all", "unknown"),
-        *(
-            "both",
-            "leading",
-            "trailing",
-            "from",
-            "for",
-            "placing",
-            "select",
-            "with",
-            "to",
-            "over",
-            "filter",
-            "interval",
-        ),
-        *("date", "timestamp", "timestamp_ntz", "timestamp_ltz", "current_date", "current_timestamp", "localtimestamp"),
-    )
-)
+_WORDS = """
+    regexp null true false div distinct escape any some all unknown both leading trailing from for placing select with
+    to over filter interval date timestamp timestamp_ntz timestamp_ltz current_date current_timestamp localtimestamp
+"""
+_QUOTED = RESERVED.union(_WORDS.split())
 """Words that are syntax in some contexts, so attributes with these names are written in backticks."""
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0", "\b": "\\b", "\x1a": "\\Z"}
 _LETTERS = {"tinyint": "Y", "smallint": "S", "bigint": "L"}

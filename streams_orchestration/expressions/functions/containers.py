@@ -171,13 +171,13 @@ CONTAINERS.function(
     summary="Return an element of an array, counted from 0; null if the index is out of range.",
     examples=[("get(array(1, 2), 5)", "NULL")],
 )(lambda values, index: values[index] if 0 <= index < len(values) else None)
-for _name in ("size", "cardinality"):
-    CONTAINERS.function(
-        f"{_name}(values array<T>) -> int",
-        f"{_name}(values map<K, V>) -> int",
-        summary="Count the elements of an array or the keys of a map.",
-        examples=[(f"{_name}(array(1, 2))", "2")],
-    )(len)
+CONTAINERS.function(
+    "size(values array<T>) -> int",
+    "size(values map<K, V>) -> int",
+    aliases=["cardinality"],
+    summary="Count the elements of an array or the keys of a map.",
+    examples=[("size(array(1, 2))", "2")],
+)(len)
 CONTAINERS.function(
     "array_size(values array<T>) -> int",
     summary="Count the elements of an array.",

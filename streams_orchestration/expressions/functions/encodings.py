@@ -9,7 +9,7 @@ import re
 import zlib
 
 from streams_orchestration.expressions.errors import EvaluationError
-from streams_orchestration.expressions.functions.texts import bytes_of, named
+from streams_orchestration.expressions.functions.texts import bytes_of
 from streams_orchestration.expressions.table import FunctionGroup, TupleFunction
 
 BYTES = FunctionGroup("Bytes and hashes")
@@ -24,12 +24,11 @@ BYTES.function(
     summary="Return the MD5 hash, in hexadecimal digits.",
     examples=[("md5('Spark')", "8cde774d6f7333752ed72cacddb05126")],
 )(_hashed("md5"))
-named(
-    BYTES,
-    ["sha1", "sha"],
-    "(value binary) -> string",
-    "Return the SHA-1 hash, in hexadecimal digits.",
-    ("sha1('Spark')", "85f5955f4b27a9a4c2aab6ffe5d7189fc298b92c"),
+BYTES.function(
+    "sha1(value binary) -> string",
+    aliases=["sha"],
+    summary="Return the SHA-1 hash, in hexadecimal digits.",
+    examples=[("sha1('Spark')", "85f5955f4b27a9a4c2aab6ffe5d7189fc298b92c")],
 )(_hashed("sha1"))
 
 

@@ -210,17 +210,17 @@ def _whole_seconds(micros: int) -> int:
     return micros // SECOND if micros >= 0 else -(-micros // SECOND)
 
 
-for _name in ("unix_timestamp", "to_unix_timestamp"):
-    INSTANTS.bound(
-        summary=(
-            f"Return the whole seconds since 1970 of a time, or of a text that a pattern reads (default: `{_PLAIN}`)."
-        ),
-        examples=[(f"{_name}('2024-02-09 13:05:06')", "1707483906")],
-        resolver=_unix_types,
-        name=_name,
-        fails=True,
-        zoned=from_text,
-    )(_unix_timestamp)
+INSTANTS.bound(
+    summary=(
+        f"Return the whole seconds since 1970 of a time, or of a text that a pattern reads (default: `{_PLAIN}`)."
+    ),
+    examples=[("unix_timestamp('2024-02-09 13:05:06')", "1707483906")],
+    resolver=_unix_types,
+    name="unix_timestamp",
+    aliases=["to_unix_timestamp"],
+    fails=True,
+    zoned=from_text,
+)(_unix_timestamp)
 for _name, _unit, _word in (
     ("unix_seconds", SECOND, "seconds"),
     ("unix_millis", 1000, "milliseconds"),

@@ -126,29 +126,23 @@ def _bound_whole(of_float: Callable[[float], int], mode: str) -> Callable[[Bindi
     return bind
 
 
-for _names, _of, _mode, _summary, _value in (
-    (
-        ("ceil", "ceiling"),
-        math.ceil,
-        decimal.ROUND_CEILING,
-        "Return the smallest whole number that is not below the value.",
-        "3",
-    ),
-    (("floor",), math.floor, decimal.ROUND_FLOOR, "Return the largest whole number that is not above the value.", "2"),
-):
-    for _name in _names:
-        MATHEMATICS.bound(summary=_summary, examples=[(f"{_name}(2.5)", _value)], resolver=_to_whole, name=_name)(
-            _bound_whole(_of, _mode)
-        )
+MATHEMATICS.bound(
+    summary="Return the smallest whole number that is not below the value.",
+    examples=[("ceil(2.5)", "3")],
+    resolver=_to_whole,
+    name="ceil",
+    aliases=["ceiling"],
+)(_bound_whole(math.ceil, decimal.ROUND_CEILING))
+MATHEMATICS.bound(
+    summary="Return the largest whole number that is not above the value.",
+    examples=[("floor(2.5)", "2")],
+    resolver=_to_whole,
+    name="floor",
+)(_bound_whole(math.floor, decimal.ROUND_FLOOR))
 
 
 def _of_double(
-    name: str,
-    function: Callable[[float], float],
-    summary: str,
-    example: tuple[str, str],
-    *,
-    aliases: Sequence[str] = (),
+    name: str, function: Callable[[float], float], summary: str, example: tuple[str, str], aliases: Sequence[str] = ()
 ) -> None:
     """Add a function of one double to the table.
 
@@ -163,9 +157,8 @@ def _of_double(
         except OverflowError:
             return math.inf
 
-    for each in (name, *aliases):
-        shown = (example[0].replace(f"{name}(", f"{each}("), example[1])
-        MATHEMATICS.function(f"{each}(value double) -> double", summary=summary, examples=[shown])(row)
+    signature = f"{name}(value double) -> double"
+    MATHEMATICS.function(signature, aliases=aliases, summary=summary, examples=[example])(row)
 
 
 def _logarithm(function: Callable[[float], float], least: float = 0.0) -> Callable[[float], float | None]:
@@ -263,12 +256,12 @@ def _power(base: float, exponent: float) -> float:
     return math.nan if abs(base) == 1 and (math.isinf(exponent) or math.isnan(exponent)) else value
 
 
-for _name in ("power", "pow"):
-    MATHEMATICS.function(
-        f"{_name}(base double, exponent double) -> double",
-        summary="Return the first number to the power of the second.",
-        examples=[(f"{_name}(2, 3)", "8.0")],
-    )(_power)
+MATHEMATICS.function(
+    "power(base double, exponent double) -> double",
+    aliases=["pow"],
+    summary="Return the first number to the power of the second.",
+    examples=[("power(2, 3)", "8.0")],
+)(_power)
 MATHEMATICS.function(
     "atan2(y double, x double) -> double",
     summary="Return the angle in radians between the x axis and the point (x, y).",

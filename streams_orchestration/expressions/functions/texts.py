@@ -24,20 +24,6 @@ def within_limit(length: int) -> int:
     return length
 
 
-def named(
-    group: FunctionGroup, names: Sequence[str], parameters: str, summary: str, example: tuple[str, str]
-) -> Callable[[TupleFunction], TupleFunction]:
-    """Return a decorator that enters a function under several names; `example` uses the first of them."""
-
-    def enter(row: TupleFunction) -> TupleFunction:
-        for name in names:
-            shown = (example[0].replace(names[0] + "(", name + "(", 1), example[1])
-            group.function(f"{name}{parameters}", summary=summary, examples=[shown])(row)
-        return row
-
-    return enter
-
-
 def _text_or_bytes(operands: Sequence[Operand]) -> Resolved | None:
     """Resolve a concatenation of texts, binaries or arrays; other values are converted to text.
 
@@ -81,13 +67,13 @@ def _concat_ws(separator: str | None, *values: str | None) -> str | None:
     return None if separator is None else separator.join(value for value in values if value is not None)
 
 
-for _name in ("length", "len", "char_length", "character_length"):
-    TEXTS.function(
-        f"{_name}(value string) -> int",
-        f"{_name}(value binary) -> int",
-        summary="Count the characters of a text, or the bytes of a binary.",
-        examples=[(f"{_name}('Zoë')", "3")],
-    )(len)
+TEXTS.function(
+    "length(value string) -> int",
+    "length(value binary) -> int",
+    aliases=["len", "char_length", "character_length"],
+    summary="Count the characters of a text, or the bytes of a binary.",
+    examples=[("length('Zoë')", "3")],
+)(len)
 
 
 def bytes_of(value: str | bytes) -> bytes:
@@ -107,12 +93,18 @@ TEXTS.function(
     summary="Count the bits of a text in UTF-8, or of a binary.",
     examples=[("bit_length('Zoë')", "32")],
 )(lambda value: 8 * len(bytes_of(value)))
-named(TEXTS, ["upper", "ucase"], "(value string) -> string", "Convert to upper case.", ("upper('Spark')", "SPARK"))(
-    str.upper
-)
-named(TEXTS, ["lower", "lcase"], "(value string) -> string", "Convert to lower case.", ("lower('Spark')", "spark"))(
-    str.lower
-)
+TEXTS.function(
+    "upper(value string) -> string",
+    aliases=["ucase"],
+    summary="Convert to upper case.",
+    examples=[("upper('Spark')", "SPARK")],
+)(str.upper)
+TEXTS.function(
+    "lower(value string) -> string",
+    aliases=["lcase"],
+    summary="Convert to lower case.",
+    examples=[("lower('Spark')", "spark")],
+)(str.lower)
 TEXTS.function(
     "initcap(value string) -> string",
     summary="Convert each word's first letter to upper case, the rest to lower case; words are divided by blanks.",
@@ -136,16 +128,16 @@ def _part(value: Any, start: int, length: int = 2**31 - 1) -> Any:
     return value[max(first, 0) : max(end, 0)] if end > first else value[:0]
 
 
-for _name in ("substring", "substr"):
-    TEXTS.function(
-        f"{_name}(value string, start int, [length int]) -> string",
-        f"{_name}(value binary, start int, [length int]) -> binary",
-        summary=(
-            "Return the part from a position on; a negative position counts from the end. Also `(value "
-            "FROM start FOR length)`."
-        ),
-        examples=[(f"{_name}('Spark SQL', -3)", "SQL")],
-    )(_part)
+TEXTS.function(
+    "substring(value string, start int, [length int]) -> string",
+    "substring(value binary, start int, [length int]) -> binary",
+    aliases=["substr"],
+    summary=(
+        "Return the part from a position on; a negative position counts from the end. Also `(value "
+        "FROM start FOR length)`."
+    ),
+    examples=[("substring('Spark SQL', -3)", "SQL")],
+)(_part)
 TEXTS.function(
     "left(value string, length int) -> string",
     "left(value binary, length int) -> binary",
@@ -270,15 +262,15 @@ def _locate(search: str | None, value: str | None, start: int | None = 1) -> int
     return value.find(search, start - 1) + 1 if search else 1
 
 
-for _name in ("position", "locate"):
-    TEXTS.function(
-        f"{_name}(search string, value string, [start int]) -> int",
-        summary=(
-            "Return the first position of a text within another, at or after a start, or 0. Also `(search IN value)`."
-        ),
-        examples=[(f"{_name}('a', 'banana', 3)", "4")],
-        strict=False,
-    )(_locate)
+TEXTS.function(
+    "position(search string, value string, [start int]) -> int",
+    aliases=["locate"],
+    summary=(
+        "Return the first position of a text within another, at or after a start, or 0. Also `(search IN value)`."
+    ),
+    examples=[("position('a', 'banana', 3)", "4")],
+    strict=False,
+)(_locate)
 for _name, _test, _example, _summary in (
     ("contains", lambda value, part: part in value, "ar", "Return true if the value contains the part."),
     ("startswith", lambda value, part: value.startswith(part), "Sp", "Return true if the value begins with the part."),
@@ -336,12 +328,11 @@ TEXTS.function(
     summary="Return the code point of the first character; 0 for an empty text.",
     examples=[("ascii('A')", "65")],
 )(lambda value: ord(value[0]) if value else 0)
-named(
-    TEXTS,
-    ["chr", "char"],
-    "(code bigint) -> string",
-    "Return the character with this code modulo 256; empty for a negative code.",
-    ("chr(65)", "A"),
+TEXTS.function(
+    "chr(code bigint) -> string",
+    aliases=["char"],
+    summary="Return the character with this code modulo 256; empty for a negative code.",
+    examples=[("chr(65)", "A")],
 )(lambda code: "" if code < 0 else chr(code % 256))
 
 
