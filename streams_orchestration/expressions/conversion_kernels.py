@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from streams_orchestration.expressions.arrow import arrow_type
 from streams_orchestration.expressions.kernel import Kernel, Unsuitable, numbers, pc
-from streams_orchestration.expressions.moment_kernels import with_plain_dates
+from streams_orchestration.expressions.moment_kernels import by_numpy, with_plain_dates
 from streams_orchestration.expressions.times import DAY, UTC
 from streams_orchestration.expressions.types import BIGINT, DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
 
@@ -58,11 +58,7 @@ def _finite(value: Any) -> Any:
 
 
 def _floored(value: Any, unit: int, arrow: pa.DataType) -> Any:
-    if isinstance(value, pa.Scalar):
-        raise Unsuitable
-    micros = pc.fill_null(numbers(value), 0).to_numpy(zero_copy_only=False)
-    mask = ~value.is_valid().to_numpy(zero_copy_only=False) if value.null_count else None
-    return pa.array((micros // unit).astype(arrow.to_pandas_dtype()), arrow, mask=mask)
+    return by_numpy(numbers(value), lambda micros: micros // unit, arrow)
 
 
 def _of_moments(source: Type, target: Type, arrow: pa.DataType, zone: dt.tzinfo) -> Kernel | None:

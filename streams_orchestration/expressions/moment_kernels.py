@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from streams_orchestration.expressions.functions.moments import TRUNCATED
 from streams_orchestration.expressions.kernel import (
     Kernel,
     Maker,
@@ -53,13 +54,17 @@ def _of_clock(unit: int, modulus: int) -> Maker:
     def make(binding: Binding) -> Kernel | None:
         if binding.arguments[0] == TIMESTAMP and binding.zone is not UTC:
             return None
-        return lambda value: _numeric(numbers(value), lambda micros: micros // unit % modulus, pa.int32())
+        return lambda value: by_numpy(numbers(value), lambda micros: micros // unit % modulus, pa.int32())
 
     return make
 
 
-def _numeric(vector: Any, operation: Callable[[np.ndarray], np.ndarray], arrow: pa.DataType) -> Any:
-    """Apply a numpy function to a vector of whole numbers, and return the result as `arrow`; null stays null."""
+def by_numpy(vector: Any, operation: Callable[[np.ndarray], np.ndarray], arrow: pa.DataType) -> Any:
+    """Apply a numpy function to a vector of whole numbers, and return the result as `arrow`; null stays null.
+
+    Raises:
+        Unsuitable: the vector is a scalar.
+    """
     if isinstance(vector, pa.Scalar):
         raise Unsuitable
     values = operation(filled(vector, 0))
@@ -67,34 +72,15 @@ def _numeric(vector: Any, operation: Callable[[np.ndarray], np.ndarray], arrow: 
     return pa.array(values.astype(arrow.to_pandas_dtype()), arrow, mask=mask)
 
 
-_UNITS = {
-    "year": "year",
-    "yyyy": "year",
-    "yy": "year",
-    "quarter": "quarter",
-    "month": "month",
-    "mon": "month",
-    "mm": "month",
-    "week": "week",
-    "day": "day",
-    "dd": "day",
-    "hour": "hour",
-    "minute": "minute",
-    "second": "second",
-    "millisecond": "millisecond",
-    "microsecond": "microsecond",
-}
-
-
 def _date_trunc(binding: Binding) -> Kernel | None:
-    unit = _UNITS.get(str(constant(binding, 0)).lower())
+    unit = TRUNCATED.get(str(constant(binding, 0)).lower())
     if unit is None or binding.zone is not UTC:
         return None
     return lambda _unit, value: pc.floor_temporal(_with_plain_times(value), unit=unit)
 
 
 def _seconds_since(unit: int) -> Maker:
-    return always(lambda value: _numeric(numbers(value), lambda micros: micros // unit, pa.int64()))
+    return always(lambda value: by_numpy(numbers(value), lambda micros: micros // unit, pa.int64()))
 
 
 def _difference(one: Any, other: Any) -> Any:

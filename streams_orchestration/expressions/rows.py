@@ -65,15 +65,20 @@ def row_function(node: TypedNode, names: Sequence[str], zone: dt.tzinfo) -> RowF
             assert_never(node)
 
 
+def binding_of(node: Call, zone: dt.tzinfo) -> Binding:
+    """Return the types, constants and time zone of a call."""
+    constants = tuple((each.value,) if isinstance(each, Literal) else None for each in node.arguments)
+    return Binding(tuple(each.type for each in node.arguments), node.type, constants, zone)
+
+
 def bind(node: Call, zone: dt.tzinfo) -> TupleFunction:
     """Return the function that evaluates a call for given arguments; a strict function is never called with null.
 
     It raises EvaluationError if the call has no value. A lenient function gives null then, except for a PatternError.
     """
     function = node.function
-    constants = tuple((each.value,) if isinstance(each, Literal) else None for each in node.arguments)
     try:
-        row = function.bind(Binding(tuple(each.type for each in node.arguments), node.type, constants, zone))
+        row = function.bind(binding_of(node, zone))
     except EvaluationError as error:  # a constant, such as a pattern, has no meaning: each tuple that needs it fails
         row = _failing(error)
     row = _guarded(row, node) if function.fails or function.lenient else row

@@ -15,8 +15,7 @@ from streams_orchestration.expressions.conversion_kernels import conversion_kern
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.kernel import Kernel, Unsuitable, pc
 from streams_orchestration.expressions.kernels import KERNELS
-from streams_orchestration.expressions.rows import bind, convert
-from streams_orchestration.expressions.table import Binding
+from streams_orchestration.expressions.rows import bind, binding_of, convert
 from streams_orchestration.expressions.tree import (
     AttributeValue,
     Call,
@@ -27,6 +26,7 @@ from streams_orchestration.expressions.tree import (
     Junction,
     Literal,
     TypedNode,
+    children,
     may_fail,
 )
 
@@ -122,49 +122,44 @@ def full(vector: Vector, count: int, kind: pa.DataType) -> pa.Array:
     return vector.combine_chunks() if isinstance(vector, pa.ChunkedArray) else vector
 
 
-def _with_fallback(
-    kernel: Kernel | None, plain: Callable[[SelectedTuples, list[Vector]], Vector]
-) -> Callable[..., Vector]:
-    if kernel is None:
-        return plain
+def _evaluation(
+    kernel: Kernel | None, function: Callable[..., Any], node: Call | Cast, *, strict: bool
+) -> Callable[[SelectedTuples, list[Vector]], Vector]:
+    """Return the evaluation of a node for given arguments: by a kernel, or row by row if there is none or it is unfit.
 
-    def evaluate(rows: SelectedTuples, arguments: list[Vector]) -> Vector:
+    A strict function is called only where no argument is null.
+    """
+    kinds = [each.type for each in children(node)]
+
+    def by_rows(rows: SelectedTuples, vectors: list[Vector]) -> pa.Array:
+        values: list[Any] = []
+        pairs = zip(vectors, kinds, strict=True)
+        lists = [values_of(full(vector, rows.count, arrow_type(kind)), kind) for vector, kind in pairs]
         try:
-            return kernel(*arguments)
+            for given in zip(*lists, strict=True) if lists else ((),) * rows.count:
+                values.append(None if strict and None in given else function(*given))
+        except EvaluationError as error:
+            raise rows.failure(str(error), len(values)) from error  # at the first tuple that has no value
+        return array_from(values, node.type)
+
+    if kernel is None:
+        return by_rows
+
+    def by_kernel(rows: SelectedTuples, vectors: list[Vector]) -> Vector:
+        try:
+            return kernel(*vectors)
         except _UNFIT:
-            return plain(rows, arguments)
+            return by_rows(rows, vectors)
 
-    return evaluate
-
-
-def _lists(rows: SelectedTuples, arguments: Sequence[Vector], nodes: Sequence[TypedNode]) -> list[list[Any]]:
-    return [
-        values_of(full(vector, rows.count, arrow_type(node.type)), node.type)
-        for vector, node in zip(arguments, nodes, strict=True)
-    ]
+    return by_kernel
 
 
 def _call(node: Call, zone: dt.tzinfo) -> VectorFunction:
     arguments = [vector_function(each, zone) for each in node.arguments]
-    row = bind(node, zone)
     strict = node.function.strict
-    kind = node.type
-    constants = tuple((each.value,) if isinstance(each, Literal) else None for each in node.arguments)
-    binding = Binding(tuple(each.type for each in node.arguments), kind, constants, zone)
     make = KERNELS.get(node.function.name)
-
-    def plain(rows: SelectedTuples, vectors: list[Vector]) -> pa.Array:
-        values: list[Any] = []
-        lists = _lists(rows, vectors, node.arguments)
-        try:
-            for given in zip(*lists, strict=True) if lists else ((),) * rows.count:
-                missing = strict and any(value is None for value in given)
-                values.append(None if missing else row(*given))
-        except EvaluationError as error:
-            raise rows.failure(str(error), len(values)) from error
-        return array_from(values, kind)
-
-    evaluate = _with_fallback(None if make is None else make(binding), plain)
+    kernel = None if make is None else make(binding_of(node, zone))
+    evaluate = _evaluation(kernel, bind(node, zone), node, strict=strict)
     if not strict or not any(map(may_fail, node.arguments[1:])):
         return lambda rows: evaluate(rows, [each(rows) for each in arguments])
     kinds = [arrow_type(each.type) for each in node.arguments]
@@ -195,18 +190,8 @@ def _behind_nulls(
 
 def _cast(node: Cast, zone: dt.tzinfo) -> VectorFunction:
     argument = vector_function(node.argument, zone)
-    convert_one = convert(node, zone)
-
-    def plain(rows: SelectedTuples, vectors: list[Vector]) -> pa.Array:
-        values: list[Any] = []
-        try:
-            for value in _lists(rows, vectors, [node.argument])[0]:
-                values.append(None if value is None else convert_one(value))  # a failed tuple is at `len(values)`
-        except EvaluationError as error:
-            raise rows.failure(str(error), len(values)) from error
-        return array_from(values, node.type)
-
-    evaluate = _with_fallback(conversion_kernel(node.argument.type, node.type, zone), plain)
+    kernel = conversion_kernel(node.argument.type, node.type, zone)
+    evaluate = _evaluation(kernel, convert(node, zone), node, strict=True)
     return lambda rows: evaluate(rows, [argument(rows)])
 
 

@@ -187,14 +187,14 @@ def _date_part(binding: Binding) -> TupleFunction:
     return lambda _part, value: row(value)
 
 
-for _name in ("date_part", "datepart"):
-    MOMENTS.bound(
-        summary="Return a part of a point in time, as `EXTRACT(part FROM value)`: " + ", ".join(_PART_NAMES) + ".",
-        examples=[(f"{_name}('doy', DATE '2024-12-30')", "365")],
-        resolver=_extracted,
-        name=_name,
-        zoned=with_timestamps,
-    )(_date_part)
+MOMENTS.bound(
+    summary="Return a part of a point in time, as `EXTRACT(part FROM value)`: " + ", ".join(_PART_NAMES) + ".",
+    examples=[("date_part('doy', DATE '2024-12-30')", "365")],
+    resolver=_extracted,
+    name="date_part",
+    aliases=["datepart"],
+    zoned=with_timestamps,
+)(_date_part)
 
 MOMENTS.function(
     "last_day(value date) -> date",
@@ -281,12 +281,12 @@ for _name, _sign in (("date_add", 1), ("dateadd", 1), ("date_sub", -1)):
         name=_name,
         fails=True,
     )(lambda days, count, sign=_sign: checked(days + sign * count, INT))
-for _name in ("datediff", "date_diff"):
-    MOMENTS.function(
-        f"{_name}(end date, start date) -> int",
-        summary="Return the number of days from the second date to the first.",
-        examples=[(f"{_name}(DATE '2024-03-01', DATE '2024-02-01')", "29")],
-    )(lambda end, start: (end - start + 2**31) % 2**32 - 2**31)  # wraps around, as in Spark
+MOMENTS.function(
+    "datediff(end date, start date) -> int",
+    aliases=["date_diff"],
+    summary="Return the number of days from the second date to the first.",
+    examples=[("datediff(DATE '2024-03-01', DATE '2024-02-01')", "29")],
+)(lambda end, start: (end - start + 2**31) % 2**32 - 2**31)  # wraps around, as in Spark
 
 _TRUNCATIONS = {
     "year": ("yyyy", "yy"),
@@ -300,7 +300,8 @@ _TRUNCATIONS = {
     "millisecond": (),
     "microsecond": (),
 }
-_TRUNCATED = {alias: unit for unit, aliases in _TRUNCATIONS.items() for alias in (unit, *aliases)}
+TRUNCATED = {alias: unit for unit, aliases in _TRUNCATIONS.items() for alias in (unit, *aliases)}
+"""Word for a unit of `date_trunc` -> the unit."""
 _SMALL = {"hour": HOUR, "minute": MINUTE, "second": SECOND, "millisecond": 1000, "microsecond": 1, "day": DAY}
 
 
@@ -326,7 +327,7 @@ def first_day(days: int, unit: str) -> int:
 )
 def _date_trunc(binding: Binding) -> TupleFunction:
     def row(written: str, value: int) -> int | None:
-        unit = _TRUNCATED.get(written.lower())
+        unit = TRUNCATED.get(written.lower())
         if unit is None:
             return None
         local = to_local(value, binding.zone)
@@ -344,5 +345,5 @@ def _date_trunc(binding: Binding) -> TupleFunction:
     fails=True,
 )
 def _trunc(days: int, written: str) -> int | None:
-    unit = _TRUNCATED.get(written.lower())
+    unit = TRUNCATED.get(written.lower())
     return None if unit is None or unit in _SMALL else checked(first_day(days, unit), INT)
