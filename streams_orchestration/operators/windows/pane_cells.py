@@ -22,7 +22,7 @@ ALL = -1
 
 
 class Running(Protocol):
-    """The part of an output function that handles running values; see `Measure`."""
+    """The part of an output function that handles running values. The state of a group is a count and such a value."""
 
     @property
     def state_type(self) -> pa.DataType:
@@ -30,7 +30,17 @@ class Running(Protocol):
         ...
 
     def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: Evaluated) -> None:
-        """Add tuples in order of arrival."""
+        """Add a batch in which tuple i belongs to group `groups[i]`, in order of arrival.
+
+        Args:
+            counts: the number of tuples of every group so far, updated in place; negative once the group has failed.
+            values: the running values, updated in place; 0 or None for a group without tuples.
+            groups: the group of every tuple.
+            batch: the tuples.
+
+        Raises:
+            DataError: an argument has no value for a tuple, or lists of a group differ in size.
+        """
         ...
 
     def merge(

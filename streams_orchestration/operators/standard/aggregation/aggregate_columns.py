@@ -14,7 +14,7 @@ from streams_orchestration.operators.expressions.evaluation import Expression, c
 from streams_orchestration.operators.inputs.event_time import LATE_PORT, check_late_port
 from streams_orchestration.operators.inputs.failed_tuples import REASON, check_failure_port, own_outputs
 from streams_orchestration.operators.standard.aggregation.measure import parse_measure
-from streams_orchestration.operators.standard.aggregation.number_measure import WindowCount
+from streams_orchestration.operators.standard.aggregation.number_measure import Measure, WindowCount
 from streams_orchestration.operators.standard.aggregation.pane_functions import (
     PaneExpression,
     PaneFunction,
@@ -26,7 +26,6 @@ from streams_orchestration.operators.standard.aggregation.parameters import (
     PaneWindow,
     aggregate_window,
 )
-from streams_orchestration.operators.standard.aggregation.value_measures import Measure
 from streams_orchestration.operators.tuples.arrow_types import fits, type_name
 from streams_orchestration.operators.windows.clause import ARRIVAL, Window
 

@@ -94,5 +94,6 @@ def approx_count_distinct(deviation: str = "0.05") -> ValueFunction:
         lambda _: pa.int64(),
         step,
         lambda one, other: read(one).merged(read(other)),
-        lambda state, _: 0 if state is None else read(state).estimate(),
+        lambda state, _: read(state).estimate(),
+        empty=0,
     )

@@ -22,7 +22,7 @@ from streams_orchestration.operators.standard.aggregation.value_functions import
     first_type,
     listed,
 )
-from streams_orchestration.operators.standard.aggregation.value_measures import ValueFunction, ValueMeasure
+from streams_orchestration.operators.standard.aggregation.value_measures import ValueFunction, ValueMeasure, folded
 from streams_orchestration.spl.programs.wrapping import context_of
 from streams_orchestration.spl.types.types import DECIMALS, Collection, Optional, Tuple, Type, parts_of_type
 
@@ -166,10 +166,7 @@ def _sum(context: decimal.Context) -> ValueFunction:
     def merge(one: Any, other: Any) -> Any:
         return [str(context.add(Decimal(one[0]), Decimal(other[0])))]
 
-    def step(state: Any, row: Sequence[Any]) -> Any:
-        return [row[0]] if state is None else merge(state, row)
-
-    return ValueFunction(ANY, listed, first_type, step, merge, lambda state, _: None if state is None else state[0])
+    return folded(ANY, listed, first_type, lambda row: [row[0]], merge, lambda state, _: state[0])
 
 
 def _states(_types: Sequence[pa.DataType]) -> pa.DataType:
@@ -206,14 +203,7 @@ def _moments(context: decimal.Context, finish: Callable[[int, Decimal, Decimal],
         between = context.divide(context.multiply(context.multiply(apart, apart), Decimal(count * more)), total)
         return state_of(count + more, now, context.add(context.add(squares, added), between))
 
-    return ValueFunction(
-        ANY,
-        _states,
-        first_type,
-        step,
-        merge,
-        lambda state, _: None if state is None else str(finish(*parts(state))),
-    )
+    return ValueFunction(ANY, _states, first_type, step, merge, lambda state, _: str(finish(*parts(state))))
 
 
 def _deviation(*, sample: bool) -> Callable[[decimal.Context], ValueFunction]:

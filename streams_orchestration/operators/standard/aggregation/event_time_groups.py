@@ -18,11 +18,12 @@ from streams_orchestration.operators.inputs.failed_tuples import own_outputs
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.aggregation.firing_sender import FiringSender
 from streams_orchestration.operators.standard.aggregation.group_results import GroupResults
+from streams_orchestration.operators.standard.aggregation.number_measure import Measure
 from streams_orchestration.operators.standard.aggregation.pane_arrivals import PaneArrivals, Panes
 from streams_orchestration.operators.standard.aggregation.pane_functions import PaneFunction, column_type
 from streams_orchestration.operators.standard.aggregation.parameters import PaneWindow
 from streams_orchestration.operators.standard.aggregation.sent_results import PaneResults, SentResults
-from streams_orchestration.operators.standard.aggregation.value_measures import Measure, Reached
+from streams_orchestration.operators.standard.aggregation.value_measures import Reached
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, renamed
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.windows.calendar_grid import CalendarGrid

@@ -19,6 +19,7 @@ from streams_orchestration.operators.standard.aggregation.decimal_measures impor
 from streams_orchestration.operators.standard.aggregation.list_measures import LIST_FUNCTIONS
 from streams_orchestration.operators.standard.aggregation.number_measure import (
     WINDOW_COUNTS,
+    Measure,
     NumberMeasure,
     TimeExtreme,
     WindowCount,
@@ -39,7 +40,7 @@ from streams_orchestration.operators.standard.aggregation.value_functions import
     VALUE_FUNCTIONS,
     collect_list,
 )
-from streams_orchestration.operators.standard.aggregation.value_measures import Measure, ValueFunction, ValueMeasure
+from streams_orchestration.operators.standard.aggregation.value_measures import ValueFunction, ValueMeasure
 from streams_orchestration.operators.tuples.arrow_types import is_text, type_name
 from streams_orchestration.spl.types.types import Optional
 

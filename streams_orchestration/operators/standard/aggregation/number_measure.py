@@ -9,7 +9,7 @@ from typing import Any
 from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
 from streams_orchestration.operators.loading.libraries import compute as pc
 from streams_orchestration.operators.loading.libraries import np, pa
-from streams_orchestration.operators.standard.aggregation.value_measures import Reached
+from streams_orchestration.operators.standard.aggregation.value_measures import Reached, ValueMeasure
 from streams_orchestration.operators.windows.ranges import reduce_ranges
 
 WINDOW_COUNTS = ("CountAll", "CountGroups", "CountByGroup")
@@ -36,7 +36,7 @@ class NumberMeasure:
         self.start = {"Min": most, "Max": least}.get(function, 0)
 
     def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: Evaluated) -> None:
-        """Add a batch to the running values, which are sums or extremes; see `Measure.add`. Null is left out.
+        """Add a batch to the running values, which are sums or extremes; see `Running.add`. Null is left out.
 
         A group fails if its sum exceeds 64 bits.
 
@@ -230,3 +230,7 @@ class WindowCount(NumberMeasure):
             return Reached(pa.array(np.bincount(of, sizes, len(numbers)).astype(np.int64)[of], self.kind))
         lists = [part.tolist() for part in np.split(sizes, np.cumsum(groups)[:-1])]
         return Reached(pa.array([lists[each] for each in of.tolist()], self.result_type))
+
+
+Measure = NumberMeasure | ValueMeasure
+"""An output function over all groups of an Aggregate. Its results do not depend on batch boundaries."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from streams_orchestration.operators.loading.libraries import np, pa
-from streams_orchestration.operators.standard.aggregation.value_measures import Measure, Reached
+from streams_orchestration.operators.standard.aggregation.number_measure import Measure
+from streams_orchestration.operators.standard.aggregation.value_measures import Reached
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.windows.pane_cells import ALL, CellRanges, within
 from streams_orchestration.operators.windows.pane_numbers import Renumbered, places_of

@@ -15,8 +15,13 @@ from typing import Any, Literal
 from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
 from streams_orchestration.operators.expressions.evaluation import Expression
 from streams_orchestration.operators.loading.libraries import np, pa
-from streams_orchestration.operators.standard.aggregation.list_measures import list_function, wrapped
-from streams_orchestration.operators.standard.aggregation.number_measure import NumberMeasure
+from streams_orchestration.operators.standard.aggregation.list_measures import (
+    LIST_FUNCTIONS,
+    by_element,
+    combined_elements,
+    wrapped,
+)
+from streams_orchestration.operators.standard.aggregation.number_measure import Measure, NumberMeasure
 from streams_orchestration.operators.standard.aggregation.value_functions import (
     ANY,
     DECIMAL_FUNCTIONS,
@@ -36,7 +41,11 @@ from streams_orchestration.operators.standard.aggregation.value_functions import
     rank,
     same,
 )
-from streams_orchestration.operators.standard.aggregation.value_measures import Measure, ValueFunction, ValueMeasure
+from streams_orchestration.operators.standard.aggregation.value_measures import (
+    ValueFunction,
+    ValueMeasure,
+    folded,
+)
 from streams_orchestration.operators.tuples.arrow_types import is_text
 
 Functions = Literal["spark", "streams"]
@@ -97,6 +106,7 @@ def _tally(finish: Callable[[dict[Any, int]], Any], result: Any, single: Callabl
         step,
         merge,
         lambda state, _: finish(tally_of(state).counts),
+        empty=[],
         by_arrival=True,
         by_key=True,
     )
@@ -125,13 +135,10 @@ def _extreme_count(*, largest: bool) -> ValueFunction:
             return {"value": one["value"], "count": one["count"] + other["count"]}
         return other if (new > old) is largest else one
 
-    def step(state: Any, row: Sequence[Any]) -> Any:
-        new = {"value": row[0], "count": 1}
-        return new if state is None else merge(state, new)
+    def first(row: Sequence[Any]) -> Any:
+        return {"value": row[0], "count": 1}
 
-    return ValueFunction(
-        ORDERED, _counted, bigint, step, merge, lambda state, _: 0 if state is None else state["count"]
-    )
+    return folded(ORDERED, _counted, bigint, first, merge, lambda state, _: state["count"], empty=0)
 
 
 def _collected_by(*, largest: bool) -> ValueFunction:
@@ -145,17 +152,14 @@ def _collected_by(*, largest: bool) -> ValueFunction:
             return {"by": one["by"], "values": [*one["values"], *further]}
         return other if (new > old) is largest else one
 
-    def step(state: Any, row: Sequence[Any]) -> Any:
-        new = {"by": row[1], "values": [same(row[0])]}
-        return new if state is None else merge(state, new)
-
-    return ValueFunction(
+    return folded(
         (ANY[0], is_ordered),
         kind,
         listed,
-        step,
+        lambda row: {"by": row[1], "values": [same(row[0])]},
         merge,
-        lambda state, _: [] if state is None else state["values"],
+        lambda state, _: state["values"],
+        empty=[],
         by_arrival=True,
     )
 
@@ -164,7 +168,8 @@ JOINED = replace(
     collect_list(),
     accepts=(is_text,),
     result=first_type,
-    finish=lambda state, _: None if state is None else "".join(state),
+    finish=lambda state, _: "".join(state),
+    empty=None,
 )
 """The function `Sum` over texts, which joins them in the order of arrival."""
 
@@ -244,7 +249,7 @@ def streams_measure(function: str, expressions: Sequence[Expression]) -> Measure
             known = replace(known, result=lambda _: pa.list_(pa.int32())) if ints else known
             return ValueMeasure(known, expressions, types)
     kind = types[0]
-    if len(types) == 1 and (of_lists := list_function(function, kind)) is not None:
+    if len(types) == 1 and (of_lists := _list_function(function, kind)) is not None:
         return ValueMeasure(of_lists, expressions, types)
     if function == "Sum" and len(types) == 1 and is_text(kind):
         return ValueMeasure(JOINED, expressions, types)
@@ -283,9 +288,7 @@ def _running_mean(kind: pa.DataType) -> ValueFunction:
         count = one[0] + other[0]
         return [count, one[1] + (other[1] - one[1]) * (other[0] / count)]
 
-    return ValueFunction(
-        NUMBER, doubles, first_type, _mean(kind), merge, lambda state, _: None if state is None else state[1]
-    )
+    return ValueFunction(NUMBER, doubles, first_type, _mean(kind), merge, lambda state, _: state[1])
 
 
 def _truncated(total: int, count: int) -> int:
@@ -293,7 +296,7 @@ def _truncated(total: int, count: int) -> int:
 
 
 def _mean_of_total(state: Any, _kind: pa.DataType) -> Any:
-    return None if state is None else _truncated(int(state["total"]), int(state["count"]))
+    return _truncated(int(state["total"]), int(state["count"]))
 
 
 def _totals(_types: Sequence[pa.DataType]) -> pa.DataType:
@@ -303,6 +306,18 @@ def _totals(_types: Sequence[pa.DataType]) -> pa.DataType:
 _EXACT_MEAN = replace(
     DECIMAL_FUNCTIONS["Average"], accepts=NUMBER, state=_totals, result=first_type, finish=_mean_of_total
 )
+
+
+def _list_function(function: str, kind: pa.DataType) -> ValueFunction | None:
+    """Return a function over lists of numbers; None for other types and functions."""
+    element = kind.value_type if pa.types.is_list(kind) else kind
+    whole = pa.types.is_integer(element)
+    if element is kind or function not in LIST_FUNCTIONS or not (whole or pa.types.is_floating(element)):
+        return None
+    if function == "Average" and whole:
+        return by_element(function, _EXACT_MEAN)
+    of_one = _running_mean(element) if function == "Average" else combined_elements(function, element)
+    return replace(by_element(function, of_one), by_arrival=True)
 
 
 def _deviation(kind: pa.DataType, *, sample: bool) -> ValueFunction:
@@ -320,8 +335,6 @@ def _deviation(kind: pa.DataType, *, sample: bool) -> ValueFunction:
         return [count, now, float(deviation)]
 
     def finish(state: Any, _kind: pa.DataType) -> Any:
-        if state is None:
-            return None
         share = state[2] / (state[0] - sample) if state[0] != sample else 0.0
         return math.sqrt(share) if share >= 0 else math.nan
 
@@ -350,8 +363,6 @@ def _whole_deviation(kind: pa.DataType, *, sample: bool) -> ValueFunction:
         return {"count": sum(counts), "total": sum(totals), "squares": wrapped(squares, kind)}
 
     def finish(state: Any, _kind: pa.DataType) -> Any:
-        if state is None:
-            return None
         parts, squares = int(state["count"]) - sample, int(state["squares"])
         return math.isqrt(squares // parts) if parts and squares > 0 else 0
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from streams_orchestration.operators.loading.libraries import pa
-from streams_orchestration.operators.standard.aggregation.value_measures import ValueFunction
+from streams_orchestration.operators.standard.aggregation.value_measures import ValueFunction, folded
 from streams_orchestration.operators.tuples.arrow_types import is_text
 
 MAX_PRECISION = 38
@@ -72,16 +72,16 @@ def _pair(types: Sequence[pa.DataType]) -> pa.DataType:
 
 
 def _only(state: Any, _kind: pa.DataType) -> Any:
-    return None if state is None else state[0]
+    return state[0]
 
 
 def _extreme(beats: Callable[[Any, Any], bool]) -> ValueFunction:
     """Return the function of the value whose rank beats the ranks of the others."""
 
-    def step(state: Any, row: Sequence[Any]) -> Any:
-        return [row[0]] if state is None or beats(rank(row[0]), rank(state[0])) else state
+    def merge(one: Any, other: Any) -> Any:
+        return other if beats(rank(other[0]), rank(one[0])) else one
 
-    return ValueFunction(ORDERED, listed, first_type, step, step, _only)  # the other state is a list, as a tuple is
+    return folded(ORDERED, listed, first_type, lambda row: [row[0]], merge, _only)
 
 
 def arg_extreme(beats: Callable[[Any, Any], bool]) -> ValueFunction:
@@ -90,17 +90,13 @@ def arg_extreme(beats: Callable[[Any, Any], bool]) -> ValueFunction:
     def merge(one: Any, other: Any) -> Any:
         return other if beats(rank(other["by"]), rank(one["by"])) else one
 
-    def step(state: Any, row: Sequence[Any]) -> Any:
-        new = {"value": row[0], "by": row[1]}
-        return new if state is None else merge(state, new)
-
-    return ValueFunction(
+    return folded(
         (_anything, is_ordered),
         _pair,
         first_type,
-        step,
+        lambda row: {"value": row[0], "by": row[1]},
         merge,
-        lambda state, _: None if state is None else state["value"],
+        lambda state, _: state["value"],
         by_arrival=True,
     )
 
@@ -149,7 +145,8 @@ def count_distinct(single: Callable[[Any], Any] = same) -> ValueFunction:
         bigint,
         step,
         lambda one, other: frozen_all(one) | frozen_all(other),
-        lambda state, _: 0 if state is None else len(state),
+        lambda state, _: len(state),
+        empty=0,
         by_key=True,
     )
 
@@ -172,7 +169,7 @@ def _merged_moments(one: Any, other: Any) -> Any:
 
 def _deviation(*, sample: bool) -> ValueFunction:
     def finish(state: Any, _kind: pa.DataType) -> Any:
-        if state is None or (sample and state[0] == 1):
+        if sample and state[0] == 1:
             return None
         return math.sqrt(state[2] / (state[0] - sample)) if state[2] >= 0 else math.nan
 
@@ -194,7 +191,8 @@ def collect_list(limit: int = sys.maxsize) -> ValueFunction:
         listed,
         step,
         lambda one, other: [*one, *other][:limit],
-        lambda state, _: [] if state is None else state,
+        lambda state, _: state,
+        empty=[],
         by_arrival=True,
     )
 
@@ -231,9 +229,8 @@ def _precision(by: int, scale_by: int) -> Callable[[Sequence[pa.DataType]], pa.D
     return kind
 
 
-def _total(state: Any, row: Sequence[Any]) -> Any:
-    count, total = (0, decimal.Decimal(0)) if state is None else (state["count"], state["total"])
-    return {"count": count + 1, "total": _EXACT.add(total, row[0])}
+def _total(row: Sequence[Any]) -> Any:
+    return {"count": 1, "total": decimal.Decimal(row[0])}
 
 
 def _totals(types: Sequence[pa.DataType]) -> pa.DataType:
@@ -248,11 +245,11 @@ def _fitted(value: decimal.Decimal, kind: pa.DataType) -> decimal.Decimal:
 
 
 def _sum_of(state: Any, kind: pa.DataType) -> Any:
-    return None if state is None else _fitted(state["total"], kind)
+    return _fitted(state["total"], kind)
 
 
 def _mean_of(state: Any, kind: pa.DataType) -> Any:
-    return None if state is None else _fitted(_EXACT.divide(state["total"], decimal.Decimal(state["count"])), kind)
+    return _fitted(_EXACT.divide(state["total"], decimal.Decimal(state["count"])), kind)
 
 
 def _together(one: Any, other: Any) -> Any:
@@ -260,7 +257,7 @@ def _together(one: Any, other: Any) -> Any:
 
 
 DECIMAL_FUNCTIONS: dict[str, ValueFunction] = {
-    "Sum": ValueFunction((_is_decimal,), _totals, _precision(10, 0), _total, _together, _sum_of),
-    "Average": ValueFunction((_is_decimal,), _totals, _precision(4, 4), _total, _together, _mean_of),
+    "Sum": folded((_is_decimal,), _totals, _precision(10, 0), _total, _together, _sum_of),
+    "Average": folded((_is_decimal,), _totals, _precision(4, 4), _total, _together, _mean_of),
 }
 """The functions of decimals, whose results are decimals."""

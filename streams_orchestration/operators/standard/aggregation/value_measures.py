@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
-from streams_orchestration.operators.expressions.evaluation import Expression
 from streams_orchestration.operators.keys.comparison import canonical, normalised
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.tuples.arrow_types import type_name
-from streams_orchestration.operators.windows.pane_cells import Running
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,8 @@ class ValueFunction:
         result: returns the type of the result, given the arguments' types.
         step: returns the state after one more tuple; the state of a new group is None.
         merge: returns the state of a whole group from the states of an earlier and a later part.
-        finish: returns the result for a state.
+        finish: returns the result for the state of a group with values, given the type of the result.
+        empty: the result for a group without values.
         takes_null: True if tuples with a null argument count.
         by_arrival: True if the result depends on the order of arrival, so parts of a group that are not consecutive
             cannot be merged.
@@ -38,9 +37,27 @@ class ValueFunction:
     step: Callable[[Any, Sequence[Any]], Any]
     merge: Callable[[Any, Any], Any]
     finish: Callable[[Any, pa.DataType], Any]
+    empty: Any = None
     takes_null: bool = False
     by_arrival: bool = False
     by_key: bool = False
+
+
+def folded(
+    accepts: tuple[Callable[[pa.DataType], bool], ...],
+    state: Callable[[Sequence[pa.DataType]], pa.DataType],
+    result: Callable[[Sequence[pa.DataType]], pa.DataType],
+    first: Callable[[Sequence[Any]], Any],
+    merge: Callable[[Any, Any], Any],
+    finish: Callable[[Any, pa.DataType], Any],
+    **options: Any,
+) -> ValueFunction:
+    """Return a function that merges tuple after tuple into the state; `first` returns the state of one tuple."""
+
+    def step(before: Any, row: Sequence[Any]) -> Any:
+        return first(row) if before is None else merge(before, first(row))
+
+    return ValueFunction(accepts, state, result, step, merge, finish, **options)
 
 
 class Reached(NamedTuple):
@@ -50,53 +67,6 @@ class Reached(NamedTuple):
     """The value of each group; null if it has none."""
     failures: Mapping[int, str] = {}
     """Maps the position of each group whose computation failed to the reason."""
-
-
-class Measure(Running, Protocol):
-    """An output function over all groups of an Aggregate. Its results do not depend on batch boundaries.
-
-    The state of a group is a count and a running value. The states of two parts of a group can be merged.
-    """
-
-    @property
-    def expressions(self) -> Sequence[Expression]:
-        """The arguments of the function."""
-        ...
-
-    @property
-    def by_arrival(self) -> bool:
-        """True if the result depends on the order of arrival; see `ValueFunction`."""
-        ...
-
-    @property
-    def result_type(self) -> pa.DataType:
-        """The Arrow type of the results."""
-        ...
-
-    def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: Evaluated) -> None:
-        """Add a batch in which tuple i belongs to group `groups[i]`.
-
-        Args:
-            counts: the number of tuples of every group so far, updated in place; negative once the group has failed.
-            values: the running values, updated in place; 0 or None for a group without tuples.
-            groups: the group of every tuple.
-            batch: the tuples.
-
-        Raises:
-            DataError: an argument has no value for a tuple, or lists of a group differ in size.
-        """
-        ...
-
-    def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
-        """Return the results for ranges of tuples, which may overlap.
-
-        Raises DataError if an argument has no value for a tuple, or lists of a range differ in size.
-        """
-        ...
-
-    def result(self, counts: np.ndarray, values: np.ndarray) -> Reached:
-        """Return the results for groups, given their counts and running values."""
-        ...
 
 
 class ValueMeasure:
@@ -113,7 +83,7 @@ class ValueMeasure:
         self.result_type = function.result(types)
 
     def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: Evaluated) -> None:
-        """Add a batch in which tuple i belongs to group `groups[i]`; see `Measure.add`."""
+        """Add a batch in which tuple i belongs to group `groups[i]`; see `Running.add`."""
         for group, row in zip(groups.tolist(), self._arguments(batch), strict=True):
             if self._counts(row):
                 values[group] = self.function.step(values[group], row)
@@ -127,7 +97,7 @@ class ValueMeasure:
         more_counts: np.ndarray,
         more_values: np.ndarray,
     ) -> None:
-        """Merge the states of later parts of groups; see `Measure.merge`."""
+        """Merge the states of later parts of groups; see `Running.merge`."""
         for group, count, state in zip(groups.tolist(), more_counts.tolist(), more_values, strict=True):
             if count:
                 values[group] = state if values[group] is None else self.function.merge(values[group], state)
@@ -154,7 +124,8 @@ class ValueMeasure:
         values, failures = list[Any](), dict[int, str]()
         for group, state in enumerate(states):
             try:
-                values.append(self.function.finish(state, self.result_type))
+                finish = self.function.finish
+                values.append(self.function.empty if state is None else finish(state, self.result_type))
             except OverflowError:
                 values.append(None)
                 failures[group] = f"the result is beyond the range of {type_name(self.result_type)}"

@@ -9,8 +9,8 @@ from streams_orchestration.operators.expressions.evaluated_batch import Evaluate
 from streams_orchestration.operators.keys.comparison import canonical, distinct, key_batch, key_schema
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.aggregation.group_results import GroupResults
-from streams_orchestration.operators.standard.aggregation.number_measure import WindowCount
-from streams_orchestration.operators.standard.aggregation.value_measures import Measure, Reached
+from streams_orchestration.operators.standard.aggregation.number_measure import Measure, WindowCount
+from streams_orchestration.operators.standard.aggregation.value_measures import Reached
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import PortKeys, Route
 from streams_orchestration.operators.states.state import State
