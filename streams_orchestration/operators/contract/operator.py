@@ -23,7 +23,7 @@ from streams_orchestration.operators.contract.results import (
 )
 from streams_orchestration.operators.errors.errors import ResultError
 from streams_orchestration.operators.event_time.access import EventTime
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions, NamingParameters
 from streams_orchestration.operators.states.rescaling import (
     PortKeys,
     Route,
@@ -71,6 +71,8 @@ class Operator:
     operator its output. The application's declaration must have the same mode, as `watermarkMode`."""
     pure: bool = False
     """True if `process` depends only on its tuples and has no side effects, so a bad tuple is found by repeating it."""
+    naming_parameters: ClassVar[NamingParameters | None] = None
+    """The parameters that name attributes, with which `mentions` answers. None if only `check` can determine them."""
     timers: Timers
     """The timers of an operator in an event-time graph, made in `setup`; a part of its state. Most have none."""
     model: ClassVar[OperatorModel | None] = None
@@ -101,7 +103,7 @@ class Operator:
         If the streams have all these attributes, `check` must not raise UnknownAttributeError. The compiler then skips
         `check`, and with it slow imports.
         """
-        return None
+        return None if cls.naming_parameters is None else cls.naming_parameters.mentions(parameters)
 
     @classmethod
     def advice(cls, parameters: Any) -> str | None:

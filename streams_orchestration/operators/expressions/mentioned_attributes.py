@@ -7,10 +7,11 @@ can tell that. Only if it refuses an expression does the compiler wait for Arrow
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.naming import names_of
+from streams_orchestration.operators.expressions.spl.text import SplText
 
 
 class Mentions(NamedTuple):
@@ -23,18 +24,6 @@ class Mentions(NamedTuple):
     expressions: Collection[str] = ()
     """Texts of expressions over the attributes of the input streams."""
 
-    @classmethod
-    def of(cls, *conditions: str | None, output: Mapping[str, str] | Sequence[Mapping[str, str]] = ()) -> Mentions:
-        """Return the mentions of some conditions and `output` clauses. A condition that is None has none."""
-        clauses = [output] if isinstance(output, Mapping) else output
-        return cls(
-            outputs=[name for clause in clauses for name in clause],
-            expressions=[
-                *(text for text in conditions if text is not None),
-                *(text for clause in clauses for text in clause.values()),
-            ],
-        )
-
     def are_known(self, inputs: Sequence[Collection[str]], outputs: Sequence[Collection[str]]) -> bool:
         """Return True if the streams certainly have all mentioned attributes."""
         common = set(inputs[0]).intersection(*inputs[1:]) if inputs else set[str]()
@@ -43,6 +32,42 @@ class Mentions(NamedTuple):
             and all(set(names).issuperset(self.outputs) for names in outputs)
             and all(is_over(text, common) for text in self.expressions)
         )
+
+
+class NamingParameters(NamedTuple):
+    """The fields of an operator's parameters that name attributes: each is a text, a list, a map or None."""
+
+    inputs: tuple[str, ...] = ()
+    """Fields with attributes of the input streams; expressions of SPL may be among them. A map has them as its keys."""
+    outputs: tuple[str, ...] = ()
+    """Fields with attributes of the output streams. A map has them as its keys."""
+    expressions: tuple[str, ...] = ()
+    """Fields with expressions over the input streams. A map assigns them to attributes of the output streams."""
+
+    def mentions(self, parameters: Any) -> Mentions:
+        """Return the attributes and expressions in the fields."""
+        inputs, outputs, expressions = list[str](), list[str](), list[str]()
+        for field in self.inputs:
+            for name in _texts(getattr(parameters, field)):
+                (expressions if isinstance(name, SplText) else inputs).append(name)
+        for field in self.outputs:
+            outputs += _texts(getattr(parameters, field))
+        for field in self.expressions:
+            written = getattr(parameters, field)
+            for clause in written if isinstance(written, list) else [written]:
+                if isinstance(clause, Mapping):
+                    outputs += clause.keys()
+                    expressions += clause.values()
+                else:
+                    expressions += _texts(clause)
+        return Mentions(inputs, outputs, expressions)
+
+
+def _texts(value: Any) -> list[str]:
+    """Return a text alone, the texts in a list, or the keys of a map; none for other values."""
+    if isinstance(value, str):
+        return [value]
+    return [each for each in value if isinstance(each, str)] if isinstance(value, Collection) else []
 
 
 def is_over(expression: str, names: Collection[str]) -> bool:

@@ -39,16 +39,6 @@ def has_expressions(*lists: Sequence[str]) -> bool:
     return any(isinstance(each, SplText) for names in lists for each in names)
 
 
-def names_of(*lists: Sequence[str]) -> list[str]:
-    """Return the keys that are names of attributes."""
-    return [each for names in lists for each in names if not isinstance(each, SplText)]
-
-
-def expressions_of(*lists: Sequence[str]) -> list[str]:
-    """Return the keys that are expressions of SPL."""
-    return [each for names in lists for each in names if isinstance(each, SplText)]
-
-
 def attributes_in(schema: pa.Schema) -> pa.Schema:
     """Return a schema without the columns of keys."""
     return pa.schema([field for field in schema if _MARK not in field.name])

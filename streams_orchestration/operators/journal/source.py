@@ -12,7 +12,7 @@ from streams_orchestration import world
 from streams_orchestration.operators.clients.backoff import Backoff
 from streams_orchestration.operators.contract.operator import Offset, OperatorContext, ProducedTo, SourceOperator
 from streams_orchestration.operators.errors.errors import DataError, check_attributes
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.formats.bad_tuples import BadTuples, check_bad_port
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles
 from streams_orchestration.operators.journal.intake import Intake
@@ -73,6 +73,7 @@ class JournalSource(SourceOperator):
     """
 
     Parameters = JournalParameters
+    naming_parameters = NamingParameters(outputs=("metadata",))
     origin: ClassVar[str] = "sender"
     """The name by which `metadata` and the second output port refer to a message's origin."""
     package: ClassVar[tuple[str, str, str] | None] = None
@@ -109,11 +110,6 @@ class JournalSource(SourceOperator):
         journal from the start.
         """
         return offset | {"restored": True} if offset else offset
-
-    @classmethod
-    def mentions(cls, parameters: JournalParameters) -> Mentions:
-        """Return the attributes that `metadata` names."""
-        return Mentions(outputs=list(parameters.metadata))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:

@@ -12,7 +12,7 @@ from pydantic import Field
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract.operator import OperatorContext, PendingFile
 from streams_orchestration.operators.errors.errors import UnknownAttributeError
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.files.partitions import check_partitions
 from streams_orchestration.operators.lakes.data_files import DataFileWriter, gathered
 from streams_orchestration.operators.lakes.fitting import WantedTable
@@ -20,7 +20,7 @@ from streams_orchestration.operators.loading.libraries import import_modules, pa
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink, waiting_directory
-from streams_orchestration.operators.sinks.target_columns import TargetParameters, mentions_of_target, target_columns
+from streams_orchestration.operators.sinks.target_columns import TargetParameters, target_columns
 from streams_orchestration.operators.tuples.arrow_types import batch_without_unsigned, schema_without_unsigned
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
@@ -58,11 +58,7 @@ class LakeSink(EpochSink):
     extra: ClassVar[str]
     whole: ClassVar[bool] = False
     """True if data files also contain the columns that the table is partitioned by."""
-
-    @classmethod
-    def mentions(cls, parameters: LakeSinkParameters) -> Mentions:
-        """Return the attributes that `columns`, `suppress` and `key` name."""
-        return mentions_of_target(parameters)
+    naming_parameters = NamingParameters(inputs=("columns", "suppress", "key"))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: LakeSinkParameters) -> None:

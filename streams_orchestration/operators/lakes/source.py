@@ -15,7 +15,7 @@ from streams_orchestration.operators.contract.operator import (
     SourceOperator,
 )
 from streams_orchestration.operators.errors.errors import DataError
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.lakes.errors import LakeError, is_away
 from streams_orchestration.operators.lakes.history import (
     DataPart,
@@ -45,11 +45,7 @@ class LakeSource(SourceOperator):
     """The module of the required library."""
     extra: ClassVar[str]
     free_parameters = frozenset(("on_change", "on_lost_data", "poll_period"))
-
-    @classmethod
-    def mentions(cls, parameters: LakeSourceParameters) -> Mentions:
-        """Return no attributes, since the parameters name none."""
-        return Mentions()
+    naming_parameters = NamingParameters()
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: LakeSourceParameters) -> None:

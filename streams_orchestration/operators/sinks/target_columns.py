@@ -8,7 +8,6 @@ from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import Parameters
 from streams_orchestration.operators.errors.errors import check_attributes
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.sinks.undeliverable import OnUndeliverable
 
 
@@ -24,11 +23,6 @@ class TargetParameters(Parameters):
     )
     create_table: bool = Field(default=False, alias="createTable", description="Create the table if it is missing.")
     on_undeliverable: OnUndeliverable = "fail"
-
-
-def mentions_of_target(parameters: TargetParameters) -> Mentions:
-    """Return the attributes that `columns`, `suppress` and `key` name."""
-    return Mentions(inputs=[*parameters.columns, *parameters.suppress, *parameters.key])
 
 
 def target_columns(names: Sequence[str], parameters: TargetParameters) -> dict[str, str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
 
 import pytest
 
 from streams_orchestration.expressions.errors import ExpressionError, UnknownNameError
 from streams_orchestration.expressions.types import parse_type
 from streams_orchestration.expressions.typing import typed
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions, is_over
+from streams_orchestration.operators.expressions.mentioned_attributes import Mentions, NamingParameters, is_over
 
 NAMES = ["n", "s", "dep_delay"]
 WORDS = [
@@ -83,7 +84,8 @@ def test_typing_misses_no_attribute_that_compiling_has_seen() -> None:
 
 
 def test_attributes_are_looked_for_in_every_stream() -> None:
-    mentions = Mentions.of("n > 1", None, output={"a": "s"})
+    parameters = SimpleNamespace(filter="n > 1", key=None, output=[{"a": "s"}])
+    mentions = NamingParameters(inputs=("key",), expressions=("filter", "output")).mentions(parameters)
     assert mentions.are_known([["n", "s"]], [["a"], ["a", "b"]])
     assert not mentions.are_known([["n", "s"]], [["a"], ["b"]])
     assert not mentions.are_known([["n", "s"], ["n"]], [["a"]])

@@ -8,9 +8,9 @@ from typing import Any
 from streams_orchestration.operators.contract.clock_operator import ClockOperator
 from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
 from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.inputs.failed_tuples import FailureFilter
-from streams_orchestration.operators.inputs.key_columns import KeyColumns, expressions_of, names_of
+from streams_orchestration.operators.inputs.key_columns import KeyColumns
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.aggregation.aggregate_columns import compile_aggregate
 from streams_orchestration.operators.standard.aggregation.event_time_groups import (
@@ -40,6 +40,9 @@ class Aggregate(ClockOperator):
     """
 
     Parameters = AggregateParameters
+    naming_parameters = NamingParameters(
+        inputs=("group_by", "partition_by", "window_attributes"), expressions=("output",)
+    )
     stateful = True
     free_parameters = frozenset(("aggregate_incomplete_windows", "aggregate_evicted_partitions", "at_end", "on_error"))
 
@@ -63,15 +66,6 @@ class Aggregate(ClockOperator):
         free = {*cls.free_parameters, "window", "refinement"}
         same = before.model_dump(exclude=free) == after.model_dump(exclude=free)
         return same and keeps_panes(one, before.refinement, other, after.refinement)
-
-    @classmethod
-    def mentions(cls, parameters: AggregateParameters) -> Mentions:
-        """Return the attributes that groups, windows and functions name, and the output attributes of the functions."""
-        found, keys = Mentions.of(output=parameters.output), (parameters.group_by, parameters.partition_by)
-        return found._replace(
-            inputs=[*names_of(*keys), *parameters.window_attributes()],
-            expressions=[*found.expressions, *expressions_of(*keys)],
-        )
 
     @classmethod
     def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:

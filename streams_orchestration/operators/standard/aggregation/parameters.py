@@ -132,8 +132,9 @@ class AggregateParameters(ExpressionParameters):
         apart = columns.tell_apart(0, "groupBy")
         return named.model_copy(update={"group_by": [*named.group_by, *apart]}) if apart else named
 
+    @property
     def window_attributes(self) -> list[str]:
-        """Return the attributes that a window's policies use, such as `timeAttribute`; none for event time."""
+        """The attributes that a window's policies use, such as `timeAttribute`; none for event time."""
         window = aggregate_window(self.window)
         if not isinstance(window, Window):
             return []
@@ -152,7 +153,7 @@ class AggregateParameters(ExpressionParameters):
             return None
         if self.take_last or (isinstance(window, Window) and not window.tumbling):
             return None
-        attributes = [*keys, *self.window_attributes()]
+        attributes = [*keys, *self.window_attributes]
         return names_in(*map(name_token, attributes), *self.output.values())
 
     def sharding(self) -> Sharding:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import check_attributes
 from streams_orchestration.operators.expressions.evaluation import Expression, evaluate, parse_expression
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.expressions.spl.text import SplText
 from streams_orchestration.operators.loading.libraries import compute as pc
 from streams_orchestration.operators.loading.libraries import pa
@@ -44,13 +43,6 @@ def check_bytes(name: str, kind: pa.DataType, parameter: str) -> None:
     if not (pa.types.is_binary(kind) or pa.types.is_string(kind)):
         message = f"{parameter}: {name} is {type_name(kind)}, but binary or string is expected"
         raise ValueError(message)
-
-
-def mentions_of_bytes(given: str | None) -> Mentions:
-    """Return the attribute or expression with the bytes as the mentions of an operator; none if none is given."""
-    if isinstance(given, SplText):
-        return Mentions(expressions=(given,))
-    return Mentions(inputs=() if given is None else (given,))
 
 
 def parts_of_bytes(content: str | Expression, batch: pa.RecordBatch) -> list[bytes]:

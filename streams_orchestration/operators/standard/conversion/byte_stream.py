@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.loading.libraries import pa
-from streams_orchestration.operators.standard.conversion.byte_input import bytes_read, mentions_of_bytes
+from streams_orchestration.operators.standard.conversion.byte_input import bytes_read
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
@@ -25,11 +24,6 @@ class ByteStream(Operator):
     def sharding(cls, context: OperatorContext, parameters: Parameters) -> Sharding:
         """Return a refusal, since the beginning of a compressed stream belongs with its end."""
         return Sharding(refusal="is the beginning of a compressed stream of one channel")
-
-    @classmethod
-    def mentions(cls, parameters: Parameters) -> Mentions:
-        """Return the attribute with the bytes, or the expression."""
-        return mentions_of_bytes(getattr(parameters, cls.source[0]))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Parameters) -> None:

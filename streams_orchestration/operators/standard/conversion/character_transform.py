@@ -17,7 +17,7 @@ from streams_orchestration.operators.contract.operator import Operator, Operator
 from streams_orchestration.operators.errors.errors import DataError, check_attributes
 from streams_orchestration.operators.expressions.assignments import Assignments
 from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.states.rescaling import Sharding
@@ -46,18 +46,13 @@ class CharacterTransform(Operator):
     """
 
     Parameters = CharacterTransformParameters
+    naming_parameters = NamingParameters(outputs=("convert",), expressions=("output",))
     stateful = True
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: CharacterTransformParameters) -> Sharding:
         """Return a refusal, since the beginning of a character belongs with its end."""
         return Sharding(refusal="is the beginning of a character of one channel")
-
-    @classmethod
-    def mentions(cls, parameters: CharacterTransformParameters) -> Mentions:
-        """Return the attributes that expressions use, and those that are computed or converted."""
-        found = Mentions.of(output=parameters.output)
-        return found._replace(outputs=[*found.outputs, *parameters.convert])
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: CharacterTransformParameters) -> None:

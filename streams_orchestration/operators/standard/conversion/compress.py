@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import Parameters, Punctuation
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.formats.compression import Compression, Compressor
 from streams_orchestration.operators.standard.conversion.byte_input import parts_of_bytes
@@ -37,6 +38,7 @@ class Compress(ByteStream):
     """
 
     Parameters = CompressParameters
+    naming_parameters = NamingParameters(inputs=("compression_input",))
     source = ("compression_input", "compressionInput")
 
     def setup(self) -> None:

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import Parameters, Punctuation
 from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.formats.compression import Compression, Decompressor
 from streams_orchestration.operators.loading.libraries import pa
@@ -54,6 +55,7 @@ class Decompress(ByteStream):
     """
 
     Parameters = DecompressParameters
+    naming_parameters = NamingParameters(inputs=("decompression_input",))
     source = ("decompression_input", "decompressionInput")
 
     @classmethod

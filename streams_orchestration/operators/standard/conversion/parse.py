@@ -10,7 +10,7 @@ from pydantic import Field
 from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
 from streams_orchestration.operators.errors.errors import DataError, TupleError, behind
 from streams_orchestration.operators.expressions.evaluation import Expression, evaluate
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.files.rows import FileRows
 from streams_orchestration.operators.files.spl_binary_rows import binary_rows
@@ -24,7 +24,7 @@ from streams_orchestration.operators.logic.operator import LogicOperator
 from streams_orchestration.operators.logic.program import SplLogic, state_signature
 from streams_orchestration.operators.logic.source_logic import SourceLogic
 from streams_orchestration.operators.messages.decoders import check_decodable, decode, without_nulls
-from streams_orchestration.operators.standard.conversion.byte_input import bytes_read, check_bytes, mentions_of_bytes
+from streams_orchestration.operators.standard.conversion.byte_input import bytes_read, check_bytes
 from streams_orchestration.operators.standard.conversion.row_format import message_format, split_rows
 from streams_orchestration.operators.standard.files.file_rows import file_schema, made_columns, output_logic
 from streams_orchestration.operators.standard.files.row_reading import RowReadingParameters
@@ -105,6 +105,7 @@ class Parse(LogicOperator):
     """
 
     Parameters = ParseParameters
+    naming_parameters = NamingParameters(inputs=("parse_input",))
     unsupported = REFUSED["Parse"]
     stateful = True
     passes_marks = False
@@ -126,11 +127,6 @@ class Parse(LogicOperator):
     def sharding(cls, context: OperatorContext, parameters: ParseParameters) -> Sharding:
         """Return a refusal, since the start of a row belongs with the bytes that follow it."""
         return Sharding(refusal="is the beginning of a row that one channel has read")
-
-    @classmethod
-    def mentions(cls, parameters: ParseParameters) -> Mentions:
-        """Return the attribute with the bytes, or the expression."""
-        return mentions_of_bytes(parameters.parse_input)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: ParseParameters) -> None:

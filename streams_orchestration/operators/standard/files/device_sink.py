@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Punctuation
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.expressions.spl.program_environment import PrintedLines
 from streams_orchestration.operators.files.spl_lines import LINE_FORMATS, SinceLast, WrittenMark, check_lines, lines_of
 from streams_orchestration.operators.loading.libraries import pa
@@ -18,11 +18,7 @@ class DeviceSink(Operator):
     """
 
     Parameters = FileSinkParameters
-
-    @classmethod
-    def mentions(cls, parameters: FileSinkParameters) -> Mentions:
-        """Return the suppressed attributes."""
-        return Mentions(inputs=parameters.suppress)
+    naming_parameters = NamingParameters(inputs=("suppress",))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSinkParameters) -> None:

@@ -20,7 +20,7 @@ from streams_orchestration.operators.contract.operator import (
     SourceOperator,
 )
 from streams_orchestration.operators.errors.errors import OutsideError, check_attributes
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.logic.program import SplLogic
@@ -164,13 +164,9 @@ class DirectoryScan(SourceOperator):
     """
 
     Parameters = DirectoryScanParameters
+    naming_parameters = NamingParameters(outputs=("metadata",))
     unsupported = REFUSED["DirectoryScan"]
     free_parameters = frozenset(DirectoryScanParameters.model_fields) - {"directory"}
-
-    @classmethod
-    def mentions(cls, parameters: DirectoryScanParameters) -> Mentions:
-        """Return the output attributes that `metadata` names."""
-        return Mentions(outputs=tuple(parameters.metadata))
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: DirectoryScanParameters) -> str:

@@ -14,7 +14,7 @@ from streams_orchestration.operators.contract.operator import OperatorContext, P
 from streams_orchestration.operators.errors.errors import OutsideError, RefusedError, check_attributes
 from streams_orchestration.operators.errors.external_errors import REFUSED_BY_SYSTEM
 from streams_orchestration.operators.expressions.evaluation import evaluate
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.files.part_formats import header_line, merge_files, write_file
 from streams_orchestration.operators.files.partitions import check_partitions, partitioned
 from streams_orchestration.operators.files.spl_lines import (
@@ -93,14 +93,9 @@ class FileSink(GatheringSink):
     """
 
     Parameters = FileSinkParameters
+    naming_parameters = NamingParameters(inputs=("suppress", "partition_by"), expressions=("complete_after", "name_by"))
     unsupported = REFUSED["FileSink"]
     stateful = True
-
-    @classmethod
-    def mentions(cls, parameters: FileSinkParameters) -> Mentions:
-        """Return the attributes that are suppressed or name directories, and `completeAfter` and `nameBy`."""
-        texts = [each for each in (parameters.complete_after, parameters.name_by) if each is not None]
-        return Mentions(inputs=[*parameters.suppress, *parameters.partition_by], expressions=texts)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSinkParameters) -> None:

@@ -10,7 +10,7 @@ from streams_orchestration.operators.background.read_ahead import ReadAhead
 from streams_orchestration.operators.clients.backoff import Backoff
 from streams_orchestration.operators.contract.operator import Offset, OperatorContext, ProducedTo, SourceOperator
 from streams_orchestration.operators.errors.errors import DataError
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.files.identity import (
     FileIdentity,
     FilePart,
@@ -57,6 +57,7 @@ class FileSource(SourceOperator):
     """
 
     Parameters = FileSourceParameters
+    naming_parameters = NamingParameters()
     unsupported = REFUSED["FileSource"]
     removes = False
     free_parameters = frozenset(("parsing", "storage"))
@@ -70,11 +71,6 @@ class FileSource(SourceOperator):
     def restored(cls, offset: Offset) -> Offset:
         """Return the offset after a restore, weakened so that a copy of the file on another machine is accepted."""
         return offset | {"identity": identity_elsewhere(offset["identity"])} if "identity" in offset else offset
-
-    @classmethod
-    def mentions(cls, parameters: FileSourceParameters) -> Mentions:
-        """Return no attributes, since the parameters name none."""
-        return Mentions()
 
     @classmethod
     def input_files(cls, parameters: FileSourceParameters) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streams_orchestration.operators.background.background import Background
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import DataError, TupleError, behind
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.logic.operator import LogicOperator
 from streams_orchestration.operators.standard.files.file_rows import (
@@ -31,6 +31,7 @@ class NamedFiles(LogicOperator):
     """
 
     Parameters = FileParameters
+    naming_parameters = NamingParameters()
     unsupported = REFUSED["FileSource"] | {
         "deleteFile": "the file must stay, since it is read again after a reset",
         "moveFileToDirectory": "the file must stay, since it is read again after a reset",
@@ -39,11 +40,6 @@ class NamedFiles(LogicOperator):
         "interleave": "a file is read to its end before the next name; read the directory without an input port",
     }
     free_parameters = frozenset(("parsing", "storage", "spl"))
-
-    @classmethod
-    def mentions(cls, parameters: FileParameters) -> Mentions:
-        """Return no attributes, since the parameters name none."""
-        return Mentions()
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileParameters) -> None:

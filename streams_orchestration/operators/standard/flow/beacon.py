@@ -17,7 +17,7 @@ from streams_orchestration.operators.contract.operator import (
     SourceOperator,
 )
 from streams_orchestration.operators.expressions.assignments import Assignments
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText, call_as_name
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.logic.program import SplLogic, state_signature
@@ -77,6 +77,7 @@ class Beacon(SourceOperator):
     """
 
     Parameters = BeaconParameters
+    naming_parameters = NamingParameters(expressions=("output",))
 
     @classmethod
     def keeps_state(cls, before: BeaconParameters, after: BeaconParameters) -> bool:
@@ -89,11 +90,6 @@ class Beacon(SourceOperator):
     def initial_offset(cls) -> Offset:
         """Return an offset of 0 tuples."""
         return {"iteration": 0}
-
-    @classmethod
-    def mentions(cls, parameters: BeaconParameters) -> Mentions:
-        """Return the output attributes that have expressions. There is no input stream."""
-        return Mentions.of(output=parameters.output)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: BeaconParameters) -> None:

@@ -11,7 +11,7 @@ from streams_orchestration.operators.contract.clock_operator import ClockOperato
 from streams_orchestration.operators.contract.operator import OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.event_time.moments import Moments, between_idle, held_back, shifted
 from streams_orchestration.operators.event_time.times import times_of
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.inputs.event_time import EventTimeInput, least_watermark
 from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.standard.flow.tuple_queues import TupleQueue, WaitingOperator, divided_queues
@@ -80,6 +80,7 @@ class Delay(WaitingOperator, ClockOperator):
     """
 
     Parameters = DelayParameters
+    naming_parameters = NamingParameters(inputs=("time_attribute",))
     unsupported = REFUSED["Delay"]
     free_parameters = frozenset(("delay",))
 
@@ -87,11 +88,6 @@ class Delay(WaitingOperator, ClockOperator):
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
         """Refuse a division, since waiting tuples belong to their channel; `by: watermark` allows any division."""
         return Sharding(anyhow=True) if parameters.by == "watermark" else super().sharding(context, parameters)
-
-    @classmethod
-    def mentions(cls, parameters: DelayParameters) -> Mentions:
-        """Return the time attribute."""
-        return Mentions(inputs=() if parameters.time_attribute is None else (parameters.time_attribute,))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DelayParameters) -> None:

@@ -12,7 +12,7 @@ from streams_orchestration.operators.contract.metrics import METRICS_LIMIT
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.expressions.evaluation import parse_expression
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
 from streams_orchestration.operators.loading.libraries import compute as pc
@@ -81,6 +81,7 @@ class MetricsSink(Operator):
     """
 
     Parameters = MetricsSinkParameters
+    naming_parameters = NamingParameters(expressions=("metrics",))
     stateful = True
     free_parameters = frozenset(("descriptions", "initial_values", "on_error"))
 
@@ -88,11 +89,6 @@ class MetricsSink(Operator):
     def sharding(cls, context: OperatorContext, parameters: MetricsSinkParameters) -> Sharding:
         """Return that the state may be divided in any way, since each channel shows values of its own tuples."""
         return Sharding(anyhow=True)
-
-    @classmethod
-    def mentions(cls, parameters: MetricsSinkParameters) -> Mentions:
-        """Return the attributes of the expressions."""
-        return Mentions(expressions=_listed(parameters.metrics))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: MetricsSinkParameters) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams_orchestration.operators.contract.operator import Operator, Punctuation
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
@@ -18,11 +18,7 @@ class ReplayableStart(Operator):
     """
 
     keeps_places = True
-
-    @classmethod
-    def mentions(cls, parameters: object) -> Mentions:
-        """Return no attributes, since there are no parameters."""
-        return Mentions()
+    naming_parameters = NamingParameters()
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit the batch."""

@@ -13,7 +13,7 @@ from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.expressions.evaluation import parse_expression
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.inputs.failed_tuples import (
     ExpressionParameters,
@@ -75,13 +75,8 @@ class Split(Operator):
 
     keeps_places = True
     Parameters = SplitParameters
+    naming_parameters = NamingParameters(expressions=("key", "index"))
     pure = True
-
-    @classmethod
-    def mentions(cls, parameters: SplitParameters) -> Mentions:
-        """Return the attributes of the expressions."""
-        texts = parameters.index if isinstance(parameters.index, list) else [parameters.index]
-        return Mentions.of(parameters.key, *(str(index) for index in texts if index is not None))
 
     @classmethod
     def input_files(cls, parameters: SplitParameters) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams_orchestration.operators.contract.operator import Operator
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.rescaling import Sharding
@@ -18,6 +18,7 @@ class ThreadedSplit(Operator):
     """
 
     keeps_places = True
+    naming_parameters = NamingParameters()
     unsupported = REFUSED["ThreadedSplit"]
     stateful = True
 
@@ -25,11 +26,6 @@ class ThreadedSplit(Operator):
     def sharding(cls, context: object, parameters: object) -> Sharding:
         """Return a refusal, since the next port is a position within one channel."""
         return Sharding(refusal="is the next port of one channel")
-
-    @classmethod
-    def mentions(cls, parameters: object) -> Mentions:
-        """Return no attributes, since the parameters name none."""
-        return Mentions()
 
     def setup(self) -> None:
         """Prepare the operator, whose first tuple goes to port 0."""

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from streams_orchestration import world
 from streams_orchestration.operators.contract.operator import Operator, Parameters
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
@@ -29,12 +29,8 @@ class Throttle(Operator):
 
     keeps_places = True
     Parameters = ThrottleParameters
+    naming_parameters = NamingParameters()
     unsupported = REFUSED["Throttle"]
-
-    @classmethod
-    def mentions(cls, parameters: ThrottleParameters) -> Mentions:
-        """Return no attributes, since the parameters name none."""
-        return Mentions()
 
     def setup(self) -> None:
         """Prepare the operator; the first tuples pass without a pause."""

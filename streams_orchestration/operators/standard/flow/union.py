@@ -5,7 +5,7 @@ from __future__ import annotations
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.expressions.assignments import Assignments, assignments_of_ports
 from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
@@ -14,11 +14,7 @@ class Union(Operator):
     """Forwards the tuples of all ports in order of arrival, with the attributes of the output stream."""
 
     keeps_places = True
-
-    @classmethod
-    def mentions(cls, parameters: object) -> Mentions:
-        """Return no attributes, since the parameters name none."""
-        return Mentions()
+    naming_parameters = NamingParameters()
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: object) -> None:

@@ -45,7 +45,7 @@ class Barrier(MatchingOperator):
     @classmethod
     def mentions(cls, parameters: BarrierParameters) -> Mentions | None:
         """Return the attributes that the parameters name; None with output expressions, which only `check` can type."""
-        return None if parameters.output else Mentions(inputs=parameters.mentioned())
+        return None if parameters.output else Mentions(inputs=parameters.common)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: BarrierParameters) -> None:

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.errors.errors import check_attributes
-from streams_orchestration.operators.expressions.spl.text import ExpressionText
-from streams_orchestration.operators.inputs.key_columns import KeyColumns, has_expressions, names_of
+from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText
+from streams_orchestration.operators.inputs.key_columns import KeyColumns, has_expressions
 from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
@@ -69,9 +69,10 @@ class MatchingParameters(Parameters):
                     raise ValueError(message)
         return keys
 
-    def mentioned(self) -> list[str]:
-        """Return the attributes that every port must have."""
-        return names_of([name for name in self.partition_by if isinstance(name, str)])
+    @property
+    def common(self) -> list[str]:
+        """The attributes that every port must have."""
+        return [name for name in self.partition_by if isinstance(name, str) and not isinstance(name, SplText)]
 
 
 class MatchingOperator(Operator):

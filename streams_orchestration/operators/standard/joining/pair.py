@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
 from streams_orchestration.operators.expressions.assignments import assignments_of_ports
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.inputs.key_columns import KeyColumns
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.joining.matching import MatchingOperator, MatchingParameters
@@ -21,12 +21,8 @@ class Pair(MatchingOperator):
     """
 
     Parameters = MatchingParameters
+    naming_parameters = NamingParameters(inputs=("common",))
     unsupported = REFUSED["Pair"]
-
-    @classmethod
-    def mentions(cls, parameters: MatchingParameters) -> Mentions:
-        """Return the attributes by which tuples are matched."""
-        return Mentions(inputs=parameters.mentioned())
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: MatchingParameters) -> None:

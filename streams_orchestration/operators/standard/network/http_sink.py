@@ -19,7 +19,7 @@ from streams_orchestration.operators.clients.http_client import (
 )
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import RefusedError, check_attributes
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.formats.csv_writing import csv_header
 from streams_orchestration.operators.loading.libraries import import_modules, pa
 from streams_orchestration.operators.loading.packages import require_package
@@ -64,6 +64,7 @@ class HttpSink(EpochSink):
     """
 
     Parameters = HttpSinkParameters
+    naming_parameters = NamingParameters(inputs=("suppress",))
     target: HttpTarget | None = None
     taken: tuple[str, int] = ("", 0)
     """The last delivery that was started, and the number of its requests that were accepted or set aside."""
@@ -74,11 +75,6 @@ class HttpSink(EpochSink):
     def patience(self) -> RetryAfter:
         """The pause that the receiver has asked for, which outlasts connections."""
         return RetryAfter()
-
-    @classmethod
-    def mentions(cls, parameters: HttpSinkParameters) -> Mentions:
-        """Return the attributes that the parameter `suppress` names."""
-        return Mentions(inputs=parameters.suppress)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: HttpSinkParameters) -> None:

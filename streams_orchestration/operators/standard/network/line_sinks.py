@@ -10,7 +10,7 @@ from pydantic import Field
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import check_attributes
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.files.spl_lines import (
     LINE_FORMATS,
     OWN_FORMATS,
@@ -92,10 +92,7 @@ class LineSinkParameters(CsvParameters):
 class LineSink(EpochSink):
     """Base class of `TCPSink` and `UDPSink`."""
 
-    @classmethod
-    def mentions(cls, parameters: LineSinkParameters) -> Mentions:
-        """Return the attributes that `suppress` names."""
-        return Mentions(inputs=parameters.suppress)
+    naming_parameters = NamingParameters(inputs=("suppress",))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: LineSinkParameters) -> None:

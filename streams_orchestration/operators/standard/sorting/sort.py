@@ -12,15 +12,13 @@ from streams_orchestration.operators.errors.faults import report
 from streams_orchestration.operators.expressions.assignments import Assignments
 from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
 from streams_orchestration.operators.expressions.evaluation import evaluate, parse_expression
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.inputs.event_time import LATE_PORT, check_late_port
 from streams_orchestration.operators.inputs.failed_tuples import FailureFilter, check_failure_port, own_outputs
 from streams_orchestration.operators.inputs.key_columns import (
     KeyColumns,
     attributes_in,
-    expressions_of,
     has_expressions,
-    names_of,
 )
 from streams_orchestration.operators.loading.libraries import compute as pc
 from streams_orchestration.operators.loading.libraries import np, pa
@@ -52,6 +50,9 @@ class Sort(ClockOperator):
     """
 
     Parameters = SortParameters
+    naming_parameters = NamingParameters(
+        inputs=("partition_by", "window_attributes"), expressions=("sort_by", "output")
+    )
     stateful = True
     free_parameters = frozenset(("on_error", "at_end", "output"))
 
@@ -77,20 +78,6 @@ class Sort(ClockOperator):
         if parameters.by_time or parameters.panes:
             return Sharding(anyhow=True)
         return Sharding(refusal="is tuples that wait in the windows of one channel")
-
-    @classmethod
-    def mentions(cls, parameters: SortParameters) -> Mentions:
-        """Return the attributes of the expressions, the partitions and the window."""
-        expressions = [*parameters.sort_by, *expressions_of(parameters.partition_by)]
-        outputs = Mentions.of(output=parameters.output)
-        expressions += outputs.expressions
-        if parameters.by_time:
-            return outputs._replace(expressions=expressions)
-        attributes: tuple[str | None, ...] = ()
-        if not parameters.panes:
-            attributes = (parameters.time_attribute, parse_window(parameters.window).eviction.attribute)
-        inputs = [*names_of(parameters.partition_by), *(each for each in attributes if each is not None)]
-        return outputs._replace(inputs=inputs, expressions=expressions)
 
     @classmethod
     def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:

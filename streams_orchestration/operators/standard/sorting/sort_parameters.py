@@ -84,6 +84,14 @@ class SortParameters(ExpressionParameters):
         window = parse_event_time_window(self.window)
         return None if isinstance(window, EventTimeOrder) else window
 
+    @property
+    def window_attributes(self) -> list[str]:
+        """The attributes that a window's policies use, such as `timeAttribute`; none for event time."""
+        if self.by_time or self.panes:
+            return []
+        attributes = (self.time_attribute, parse_window(self.window).eviction.attribute)
+        return [each for each in attributes if each is not None]
+
     def _faults_of_panes(self, panes: PaneWindow) -> Iterator[str]:
         if bool(self.partition_by) != panes.partitioned:
             yield "window: partitioned and partitionBy require each other; give both or neither"

@@ -14,7 +14,7 @@ from streams_orchestration.operators.clients.backoff import Backoff
 from streams_orchestration.operators.contract.offset import offset_without
 from streams_orchestration.operators.contract.operator import Offset, OperatorContext, ProducedTo, SourceOperator
 from streams_orchestration.operators.errors.errors import check_attributes
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.formats.bad_tuples import BadTuples, check_bad_port
 from streams_orchestration.operators.kafka.client import KafkaRefusedError
 from streams_orchestration.operators.kafka.metadata import check_metadata, metadata_column, metadata_faults
@@ -57,17 +57,13 @@ class KafkaSource(SourceOperator):
     """
 
     Parameters = KafkaSourceParameters
+    naming_parameters = NamingParameters(outputs=("metadata",))
     free_parameters = frozenset(
         (
             *("brokers", "client", "discovery", "format", "isolation", "metadata", "on_bad_tuple", "on_lost_data"),
             *("null_texts", "registry", "separator", "start_at"),
         )
     )
-
-    @classmethod
-    def mentions(cls, parameters: KafkaSourceParameters) -> Mentions:
-        """Return the attributes that `metadata` names."""
-        return Mentions(outputs=list(parameters.metadata))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: KafkaSourceParameters) -> None:

@@ -18,7 +18,7 @@ from streams_orchestration.operators.contract.operator import (
 from streams_orchestration.operators.databases.address import check_url, shown_url
 from streams_orchestration.operators.databases.row_tuples import RowTuples
 from streams_orchestration.operators.errors.errors import DataError
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.loading.libraries import import_modules, pa
 from streams_orchestration.operators.standard.systems.postgres_change_source_parameters import (
     SNAPSHOT,
@@ -47,12 +47,8 @@ class PostgresChangeSource(SourceOperator):
     """
 
     Parameters = PostgresChangeSourceParameters
+    naming_parameters = NamingParameters(outputs=("columns", "metadata"))
     free_parameters = frozenset(("poll_period", "on_bad_tuple", "on_lost_data", "columns", "metadata", "changes"))
-
-    @classmethod
-    def mentions(cls, parameters: PostgresChangeSourceParameters) -> Mentions:
-        """Return the attributes that `columns` and `metadata` name."""
-        return Mentions(outputs=[*parameters.columns, *parameters.metadata])
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: PostgresChangeSourceParameters) -> None:

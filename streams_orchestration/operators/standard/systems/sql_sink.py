@@ -12,11 +12,11 @@ from pydantic import Field
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.databases.address import DatabaseUrl, check_url, shown_url
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.loading.libraries import import_modules
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
-from streams_orchestration.operators.sinks.target_columns import TargetParameters, mentions_of_target, target_columns
+from streams_orchestration.operators.sinks.target_columns import TargetParameters, target_columns
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
@@ -45,13 +45,9 @@ class SqlSink(EpochSink):
     """
 
     Parameters = SqlSinkParameters
+    naming_parameters = NamingParameters(inputs=("columns", "suppress", "key"))
     unsupported = REFUSED["SqlSink"]
     target: DatabaseTable | None = None
-
-    @classmethod
-    def mentions(cls, parameters: SqlSinkParameters) -> Mentions:
-        """Return the attributes that `columns`, `suppress` and `key` name."""
-        return mentions_of_target(parameters)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SqlSinkParameters) -> None:

@@ -19,7 +19,7 @@ from streams_orchestration.operators.contract.operator import (
 from streams_orchestration.operators.databases.address import check_url, shown_url
 from streams_orchestration.operators.databases.row_tuples import RowTuples
 from streams_orchestration.operators.errors.errors import DataError
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.standard.systems.sql_source_parameters import SqlSourceParameters, source_columns
 
 if TYPE_CHECKING:
@@ -51,12 +51,8 @@ class SqlSource(SourceOperator):
     """
 
     Parameters = SqlSourceParameters
+    naming_parameters = NamingParameters(outputs=("columns",))
     free_parameters = frozenset(("poll_period", "settle", "until", "on_bad_tuple", "on_lost_data"))
-
-    @classmethod
-    def mentions(cls, parameters: SqlSourceParameters) -> Mentions:
-        """Return the attributes that `columns` names."""
-        return Mentions(outputs=list(parameters.columns))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SqlSourceParameters) -> None:

@@ -14,7 +14,7 @@ from streams_orchestration.operators.contract.function import FunctionOperator, 
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.contract.results import described, parts_of
 from streams_orchestration.operators.errors.errors import ResultError, TupleError
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.implementations.implementation import NO_WATERMARK, import_name
 from streams_orchestration.operators.logic.program import LogicProgram, SplLogic, state_signature
 from streams_orchestration.operators.standard.refused import REFUSED
@@ -97,16 +97,12 @@ class Custom(Operator):
     """
 
     Parameters = CustomParameters
+    naming_parameters = NamingParameters()
     unsupported = REFUSED["Custom"]
     stateful = True
     free_parameters = frozenset(("state", "spl"))
     own_timers: CustomTimers | None = None
     """The timers that the functions set; None if no function takes `timers`."""
-
-    @classmethod
-    def mentions(cls, parameters: CustomParameters) -> Mentions:
-        """Return no attributes, since the parameters name none."""
-        return Mentions()
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: CustomParameters) -> None:

@@ -11,7 +11,6 @@ from streams_orchestration import world
 from streams_orchestration.operators.contract.operator import OperatorContext, Parameters, SourceOperator
 from streams_orchestration.operators.contract.results import Offset, ProducedTo
 from streams_orchestration.operators.errors.errors import DataError
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.logic.program import LogicProgram, SplLogic, data_error
 
 if TYPE_CHECKING:
@@ -39,11 +38,6 @@ class CustomSource(SourceOperator):
     def initial_offset(cls) -> Offset:
         """Return offset 0: the program has not submitted anything yet."""
         return {_OFFSET: 0}
-
-    @classmethod
-    def mentions(cls, parameters: CustomSourceParameters) -> Mentions | None:
-        """Return None, since only `check` reads programs."""
-        return None
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: CustomSourceParameters) -> None:

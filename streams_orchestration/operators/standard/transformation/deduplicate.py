@@ -10,7 +10,7 @@ from streams_orchestration.operators.contract.operator import Operator, Operator
 from streams_orchestration.operators.errors.errors import check_attributes
 from streams_orchestration.operators.expressions.assignments import Assignments
 from streams_orchestration.operators.expressions.evaluation import parse_expression, unequal_to_all
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.inputs.event_time import check_late_port
 from streams_orchestration.operators.inputs.failed_tuples import FailureFilter, check_failure_port, own_outputs
 from streams_orchestration.operators.inputs.key_columns import has_expressions, plain_attribute
@@ -42,6 +42,7 @@ class DeDuplicate(Operator):
     """
 
     Parameters = DeDuplicateParameters
+    naming_parameters = NamingParameters(inputs=("delta_attribute",), expressions=("output", "key"))
     stateful = True
     keeps_places = True
     free_parameters = frozenset(
@@ -93,13 +94,6 @@ class DeDuplicate(Operator):
         written = [plain_attribute(text, context.inputs[0].names) for text in texts]
         names = [text if name is None else name for text, name in zip(texts, written, strict=True)]
         return [name if name in context.inputs[0].names else known.get(name.lower(), name) for name in names]
-
-    @classmethod
-    def mentions(cls, parameters: DeDuplicateParameters) -> Mentions:
-        """Return the attributes of the keys, of the delta and of the output."""
-        attribute = () if parameters.delta_attribute is None else (parameters.delta_attribute,)
-        found = Mentions.of(output=parameters.output)
-        return found._replace(inputs=attribute, expressions=[*found.expressions, *parameters.keys])
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> None:

@@ -9,7 +9,6 @@ from pydantic import Field
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.errors.faults import report
 from streams_orchestration.operators.expressions.evaluation import parse_expression, unequal_to_all
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.inputs.failed_tuples import (
     ExpressionParameters,
@@ -68,11 +67,6 @@ class DynamicFilter(Operator):
     def sharding(cls, context: OperatorContext, parameters: DynamicFilterParameters) -> Sharding:
         """Return a refusal, since keys are added on one channel only."""
         return Sharding(refusal="is keys that were added in one channel")
-
-    @classmethod
-    def mentions(cls, parameters: DynamicFilterParameters) -> Mentions | None:
-        """Return None, since the input schemas are known only in `check`."""
-        return None
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DynamicFilterParameters) -> None:

@@ -9,7 +9,7 @@ from pydantic import Field
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
 from streams_orchestration.operators.expressions.evaluation import Condition, parse_condition
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.expressions.spl.text import program_of
 from streams_orchestration.operators.inputs.failed_tuples import FailureFilter, check_failure_port, own_outputs, truth
 from streams_orchestration.operators.loading.libraries import compute as pc
@@ -32,13 +32,9 @@ class Filter(LogicOperator):
 
     keeps_places = True
     Parameters = FilterParameters
+    naming_parameters = NamingParameters(expressions=("filter",))
     pure = True
     free_parameters = frozenset(("filter", "spl", "on_error"))
-
-    @classmethod
-    def mentions(cls, parameters: FilterParameters) -> Mentions:
-        """Return the attributes of the condition."""
-        return Mentions.of(parameters.filter)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FilterParameters) -> None:

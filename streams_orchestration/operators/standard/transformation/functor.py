@@ -10,7 +10,7 @@ from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.faults import reported
 from streams_orchestration.operators.expressions.assignments import Assignments
 from streams_orchestration.operators.expressions.evaluation import Condition, parse_condition
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText, program_of
 from streams_orchestration.operators.inputs.failed_tuples import FailureFilter, check_failure_port, own_outputs
 from streams_orchestration.operators.logic.operator import LogicOperator, LogicParameters, check_policy
@@ -41,13 +41,9 @@ class Functor(LogicOperator):
 
     keeps_places = True
     Parameters = FunctorParameters
+    naming_parameters = NamingParameters(expressions=("filter", "output"))
     pure = True
     free_parameters = frozenset(("filter", "output", "spl", "on_error"))
-
-    @classmethod
-    def mentions(cls, parameters: FunctorParameters) -> Mentions:
-        """Return the attributes that expressions use and compute."""
-        return Mentions.of(parameters.filter, output=parameters.output)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FunctorParameters) -> None:

@@ -9,7 +9,7 @@ from pydantic import Field
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.expressions.assignments import Assignments
 from streams_orchestration.operators.expressions.evaluation import Condition, parse_condition
-from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
+from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
 from streams_orchestration.operators.loading.libraries import compute as pc
@@ -35,12 +35,8 @@ class Punctor(Operator):
 
     keeps_places = True
     Parameters = PunctorParameters
+    naming_parameters = NamingParameters(expressions=("punctuate", "output"))
     pure = True
-
-    @classmethod
-    def mentions(cls, parameters: PunctorParameters) -> Mentions:
-        """Return the attributes that expressions use and compute."""
-        return Mentions.of(parameters.punctuate, output=parameters.output)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: PunctorParameters) -> None:
