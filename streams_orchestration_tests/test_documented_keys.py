@@ -12,7 +12,7 @@ import yaml
 
 from streams_orchestration.model.loading import validate_document
 from streams_orchestration.operators.implementations.implementation import import_operator
-from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
+from streams_orchestration.operators.standard import NAMED_FILES, STANDARD
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -21,7 +21,8 @@ VARIABLE = re.compile(r"\bSTREAMS_[A-Z_]*[A-Z]\b")
 
 
 def parameters_of(kind: str) -> set[str]:
-    classes = [import_operator(names[kind]).Parameters for names in (STANDARD, WITH_INPUTS) if kind in names]
+    names = [STANDARD[kind]] * (kind in STANDARD) + [NAMED_FILES] * (kind == "FileSource")
+    classes = [import_operator(name).Parameters for name in names]
     return {field.alias or name for each in classes for name, field in each.model_fields.items()}
 
 

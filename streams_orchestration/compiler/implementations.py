@@ -5,20 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from streams_orchestration.compiler.logical_graph import LogicalOperator
-from streams_orchestration.model.containers import is_true
-from streams_orchestration.model.programs import has_handlers, has_process, runs_logic
+from streams_orchestration.model.programs import has_handlers, runs_logic
 from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.implementations.implementation import ImplementationError, import_operator
 from streams_orchestration.operators.loading.import_path import LOGIC_SUFFIX, import_from
-from streams_orchestration.operators.standard import (
-    CONSUMED,
-    DEVICES,
-    INTERLEAVED,
-    STANDARD,
-    TO_DEVICES,
-    WITH_INPUTS,
-    WITH_PROCESS,
-)
+from streams_orchestration.operators.standard import STANDARD, standard_class
 
 
 class NoImplementationError(ImplementationError):
@@ -33,7 +24,7 @@ def implementation_name(operator: LogicalOperator) -> str:
     """
     name = operator.implementation
     if name is None and operator.standard:
-        name = _special(operator).get(operator.kind) or STANDARD.get(operator.kind)
+        name = standard_class(operator.kind, operator.parameters, has_inputs=bool(operator.inputs))
     if name is None:
         message = (
             f"{operator.kind} has no implementation that could run; declare one: "
@@ -42,20 +33,6 @@ def implementation_name(operator: LogicalOperator) -> str:
         raise NoImplementationError(message)
     own = operator.engine != "tuples" or (operator.implementation is None and runs_logic(operator.kind))
     return f"{name}{LOGIC_SUFFIX}" if not own and has_handlers(operator.parameters) else name
-
-
-def _special(operator: LogicalOperator) -> dict[str, str]:
-    """Return kinds of standard operators whose class depends on ports and parameters, with the class to use.
-
-    It is empty if ports and parameters are such that every kind has the class in `STANDARD`.
-    """
-    if operator.inputs:
-        return TO_DEVICES if operator.parameters.get("file") in DEVICES else WITH_INPUTS
-    if has_process(operator.parameters):
-        return WITH_PROCESS
-    if is_true(operator.parameters.get("deleteFile")) or operator.parameters.get("moveFileToDirectory"):
-        return CONSUMED
-    return INTERLEAVED if is_true(operator.parameters.get("interleave")) else {}
 
 
 def is_standard(operator: LogicalOperator) -> bool:

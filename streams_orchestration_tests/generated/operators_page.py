@@ -22,6 +22,7 @@ from streams_orchestration.model.streams_defaults import STREAMS_DEFAULTS
 from streams_orchestration.operators.contract.operator import Operator, SourceOperator
 from streams_orchestration.operators.implementations.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration.operators.standard.refused import refused_parameters
 
 EXAMPLES = Path("docs/standard-operators.yaml")
 _HEAD = """\
@@ -194,9 +195,10 @@ def _escaped(text: str) -> str:
 
 def _refused(kind: type[Operator]) -> list[str]:
     """Return a table of the parameters of IBM Streams that are not supported, with the reasons; empty without any."""
-    if not kind.unsupported:
+    refused = refused_parameters(kind)
+    if not refused:
         return []
-    rows = [f"| `{name}` | {_escaped(reason)} |" for name, reason in sorted(kind.unsupported.items())]
+    rows = [f"| `{name}` | {_escaped(reason)} |" for name, reason in sorted(refused.items())]
     return ["| not here | instead |", "|---|---|", *rows, ""]
 
 

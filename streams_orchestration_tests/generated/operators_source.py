@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.implementations.implementation import import_operator
-from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
+from streams_orchestration.operators.standard import NAMED_FILES, STANDARD
 
 _HEAD = '''"""The standard operators with their parameters, to be put into an application.
 
@@ -46,7 +46,7 @@ def source() -> str:
 
 def _function(kind: str, implementation: type[Operator]) -> str:
     fields = _fields(implementation)
-    always = _fields(import_operator(WITH_INPUTS[kind])) if kind in WITH_INPUTS else fields
+    always = _fields(import_operator(NAMED_FILES)) if kind == "FileSource" else fields
     ordered = sorted(fields.items(), key=lambda item: not item[1].is_required())
     arguments = [_argument(name, info, required=info.is_required() and name in always) for name, info in ordered]
     head = f"def {kind}({', '.join(['*', *arguments]) if arguments else ''}) -> Use:"

@@ -12,7 +12,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.model.secrets import HIDDEN, names_secret, without_secrets
 from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.event_time.clause import WindowClauseError
-from streams_orchestration.operators.standard.refused import STREAMS_VALUES
+from streams_orchestration.operators.standard.refused import STREAMS_VALUES, refused_parameters
 
 _WANTED = {
     "string_type": "a text",
@@ -96,11 +96,12 @@ def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str,
     streams = STREAMS_VALUES.get(implementation.__name__, {}).get(name, ())
     private = any(not field.repr for key, field in fields.items() if item["loc"][:1] in ((key,), (field.alias,)))
     contrast = "" if private else f", not {_shown(place, value)}"
+    refused = refused_parameters(implementation)
     match item["type"]:
-        case "extra_forbidden" if name in implementation.unsupported:
+        case "extra_forbidden" if name in refused:
             if streams and not _is_one_of(value, streams):
                 return _none_of(name, value, streams, contrast), True
-            return f"the parameter {name} of Streams cannot be used here: {implementation.unsupported[name]}", False
+            return f"the parameter {name} of Streams cannot be used here: {refused[name]}", False
         case "extra_forbidden" if len(item["loc"]) == 1:
             known = [field.alias or name for name, field in fields.items()]
             return f"there is no parameter {name}{nearest(name, known)}", True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -48,8 +48,6 @@ class Operator:
     """
 
     Parameters: ClassVar[type[Parameters]] = Parameters
-    unsupported: ClassVar[Mapping[str, str]] = {}
-    """Parameters that this operator has in IBM Streams and that are not supported here, each with the remedy."""
     stateful: ClassVar[bool] = False
     """True if tuples depend on earlier ones, so that one instance must process all of them; see `has_state`."""
     state_keys: ClassVar[StateKeys] = {}

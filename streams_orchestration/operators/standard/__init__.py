@@ -6,8 +6,12 @@ A standard operator runs if a package in here has a module with its name: the cl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pkgutil import iter_modules
+from typing import Any
 
+from streams_orchestration.model.containers import is_true
+from streams_orchestration.model.programs import has_process
 from streams_orchestration.model.standard import STANDARD as _SIGNATURES
 
 _MODULES = {
@@ -21,19 +25,27 @@ STANDARD: dict[str, str] = {
 }
 """Map each operator kind that runs to `package.module:Class`."""
 
-WITH_INPUTS: dict[str, str] = {"FileSource": "streams_orchestration.operators.standard.files.named_files:NamedFiles"}
-"""Map each source kind that has a different class when it has an input port to that class."""
-DEVICES = ("/dev/stdout", "/dev/stderr", "/dev/null")
+_DEVICES = ("/dev/stdout", "/dev/stderr", "/dev/null")
 """The paths of devices. Standard output and error are the same here: the lines that the program prints."""
-TO_DEVICES: dict[str, str] = {"FileSink": "streams_orchestration.operators.standard.files.device_sink:DeviceSink"}
-"""Map each sink kind that has a different class when its file is a device to that class."""
-WITH_PROCESS: dict[str, str] = {
-    "Custom": "streams_orchestration.operators.standard.transformation.custom_source:CustomSource"
-}
-"""Map each kind that has a different class when its logic in SPL has `onProcess` to that class."""
-INTERLEAVED: dict[str, str] = {
-    "FileSource": "streams_orchestration.operators.standard.files.interleaved_files:InterleavedFiles"
-}
-"""Map each source kind that has a different class with the parameter `interleave` to that class."""
-CONSUMED: dict[str, str] = {"FileSource": "streams_orchestration.operators.standard.files.consumed_files:ConsumedFiles"}
-"""Map each source kind that has a different class if it deletes or moves its files to that class."""
+NAMED_FILES = f"{__name__}.files.named_files:NamedFiles"
+"""The class of a FileSource with an input port."""
+
+
+def standard_class(kind: str, parameters: Mapping[str, Any], *, has_inputs: bool) -> str | None:
+    """Return the `package.module:Class` of a standard operator by its kind, ports and raw parameters.
+
+    None for a kind that does not run.
+    """
+    match kind:
+        case "FileSource" if has_inputs:
+            return NAMED_FILES
+        case "FileSource" if is_true(parameters.get("deleteFile")) or parameters.get("moveFileToDirectory"):
+            return f"{__name__}.files.consumed_files:ConsumedFiles"
+        case "FileSource" if is_true(parameters.get("interleave")):
+            return f"{__name__}.files.interleaved_files:InterleavedFiles"
+        case "FileSink" if parameters.get("file") in _DEVICES:
+            return f"{__name__}.files.device_sink:DeviceSink"
+        case "Custom" if not has_inputs and has_process(parameters):
+            return f"{__name__}.transformation.custom_source:CustomSource"
+        case _:
+            return STANDARD.get(kind)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 _RECEIVED = {
     "hasDelayField": "tuples are submitted as they are received; leave it out",
     "initDelay": "tuples wait in the journal until consumers are ready; leave it out",
@@ -29,7 +31,12 @@ _WAITING = {
     "bufferSize": "tuples that wait for other ports are kept in the state, so no port must be blocked; leave it out"
 }
 
-REFUSED: dict[str, dict[str, str]] = {
+_FILES = {
+    "initDelay": "consumers are ready before anything is read, so no delay is needed; leave it out",
+    "readPunctuations": "marks in a file are not read; a Punctor makes window markers",
+}
+
+_REFUSED: dict[str, dict[str, str]] = {
     "Barrier": _WAITING,
     "Pair": _WAITING,
     "ThreadedSplit": {"bufferSize": "set queues in front of the next operators with config: threadedPort"},
@@ -51,9 +58,14 @@ REFUSED: dict[str, dict[str, str]] = {
         "writeFailureAction": "a failed write stops the PE, and is repeated after a reset; leave it out",
         "writeStateHandlerCallbacks": "files hold only tuples; the log of the PE has batches, epochs and resets",
     },
-    "FileSource": {
-        "initDelay": "consumers are ready before anything is read, so no delay is needed; leave it out",
-        "readPunctuations": "marks in a file are not read; a Punctor makes window markers",
+    "FileSource": _FILES,
+    "NamedFiles": {
+        **_FILES,
+        "deleteFile": "the file must stay, since it is read again after a reset",
+        "moveFileToDirectory": "the file must stay, since it is read again after a reset",
+        "hotFile": "a file is read to its end before the next name; read one file without an input port",
+        "file": "the tuples of the input port name the files; leave it out",
+        "interleave": "a file is read to its end before the next name; read the directory without an input port",
     },
     "Format": {
         "eolMarker": "a row ends with a line feed; leave it out",
@@ -125,7 +137,14 @@ REFUSED: dict[str, dict[str, str]] = {
         "compression": "datagrams are read as they come; decompress them in a Custom after the source",
     },
 }
-"""Maps operator and parameter to the reason and the alternative."""
+"""Maps class of operator and parameter to the reason and the alternative."""
+
+
+def refused_parameters(kind: type) -> Mapping[str, str]:
+    """Return the refused parameters of a standard operator's class, each with the reason; none for other classes."""
+    own = (each.__name__ for each in kind.__mro__ if each.__module__.startswith(f"{__package__}."))
+    return next((_REFUSED[name] for name in own if name in _REFUSED), {})
+
 
 _TRUTH = ("true", "false")
 _FORMATS = ("txt", "csv", "bin", "block", "line")

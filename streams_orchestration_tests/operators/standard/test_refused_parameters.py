@@ -11,7 +11,8 @@ from pydantic import ValidationError
 from streams_orchestration.compiler.checking.parameter_errors import ParameterError, parameter_errors
 from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.implementations.implementation import import_operator
-from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
+from streams_orchestration.operators.standard import NAMED_FILES, STANDARD
+from streams_orchestration.operators.standard.refused import refused_parameters
 from streams_orchestration.spl.models.operators import standard_operator, standard_operators
 
 MODELS = {name.rpartition("::")[2]: standard_operator(name) for name in standard_operators()}
@@ -28,15 +29,15 @@ def supported(kind: type[Operator]) -> set[str]:
 def test_a_parameter_of_streams_is_supported_or_refused(name: str):
     kind, model = import_operator(STANDARD[name]), MODELS[name]
     assert model is not None
-    missing = model.parameters.keys() - supported(kind) - kind.unsupported.keys()
+    missing = model.parameters.keys() - supported(kind) - refused_parameters(kind).keys()
     assert missing == (BY_PORT if name in ("Barrier", "Pair") else set())
 
 
 @pytest.mark.parametrize("name", sorted(STANDARD))
 def test_a_refused_parameter_is_not_supported_and_has_a_reason(name: str):
     kind = import_operator(STANDARD[name])
-    assert not supported(kind) & kind.unsupported.keys()
-    assert all(len(reason.split()) >= 3 for reason in kind.unsupported.values())
+    assert not supported(kind) & refused_parameters(kind).keys()
+    assert all(len(reason.split()) >= 3 for reason in refused_parameters(kind).values())
 
 
 WRONG = (None, True, -1, 0, 5, 1.5, float("nan"), "x", "", [], [1], ["a"], [[]], {"a": 1}, {}, {"x": {"y": 1}})
@@ -44,15 +45,14 @@ OF_THE_LIBRARY = re.compile(r"[Ii]nput |[Ee]xtra |should |valid |permitted|None|
 """Words of the library that reads parameters."""
 
 
-@pytest.mark.parametrize("name", sorted({**STANDARD, **WITH_INPUTS}))
+@pytest.mark.parametrize("name", [*sorted(STANDARD.values()), NAMED_FILES])
 def test_a_wrong_value_is_named_in_words_of_the_product(name: str):
-    kinds = [import_operator(names[name]) for names in (STANDARD, WITH_INPUTS) if name in names]
-    for kind in kinds:
-        for field, info in kind.Parameters.model_fields.items():
-            parameter = info.alias or field
-            for value in WRONG:
-                texts = [error.text for error in errors_of(kind, {parameter: value})]
-                assert [text for text in texts if OF_THE_LIBRARY.search(text.replace(parameter, ""))] == []
+    kind = import_operator(name)
+    for field, info in kind.Parameters.model_fields.items():
+        parameter = info.alias or field
+        for value in WRONG:
+            texts = [error.text for error in errors_of(kind, {parameter: value})]
+            assert [text for text in texts if OF_THE_LIBRARY.search(text.replace(parameter, ""))] == []
 
 
 def errors_of(kind: type[Operator], parameters: dict[str, Any]) -> list[ParameterError]:

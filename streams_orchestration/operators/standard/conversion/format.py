@@ -22,7 +22,6 @@ from streams_orchestration.operators.loading.libraries import compute as pc
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
 from streams_orchestration.operators.standard.conversion.row_format import RowFormat, message_format
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.tuples.arrow_types import type_name
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
@@ -82,7 +81,6 @@ class Format(Operator):
 
     keeps_places = True
     Parameters = FormatParameters
-    unsupported = REFUSED["Format"]
     pure = True
 
     @classmethod

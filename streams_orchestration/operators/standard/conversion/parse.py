@@ -29,7 +29,6 @@ from streams_orchestration.operators.standard.conversion.row_format import messa
 from streams_orchestration.operators.standard.files.file_rows import file_schema, made_columns, output_logic
 from streams_orchestration.operators.standard.files.row_reading import RowReadingParameters
 from streams_orchestration.operators.standard.files.second_port import log_malformed
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.batch import TupleBatch
@@ -106,7 +105,6 @@ class Parse(LogicOperator):
 
     Parameters = ParseParameters
     naming_parameters = NamingParameters(inputs=("parse_input",))
-    unsupported = REFUSED["Parse"]
     stateful = True
     passes_marks = False
     heeds_marks = True

@@ -19,7 +19,6 @@ from streams_orchestration.operators.formats.xml_paths import (
     trigger_path,
 )
 from streams_orchestration.operators.loading.libraries import pa
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.arrow_types import type_name
@@ -77,7 +76,6 @@ class XMLParse(Operator):
     """
 
     Parameters = XmlParseParameters
-    unsupported = REFUSED["XMLParse"]
     stateful = True
     passes_marks = False
 

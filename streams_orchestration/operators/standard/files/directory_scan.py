@@ -25,7 +25,6 @@ from streams_orchestration.operators.expressions.spl.text import ExpressionText,
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.logic.program import SplLogic
 from streams_orchestration.operators.logic.source_logic import SourceLogic, over_columns, produced, without_variables
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.input_files import is_text
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import ListedFile, is_address
@@ -165,7 +164,6 @@ class DirectoryScan(SourceOperator):
 
     Parameters = DirectoryScanParameters
     naming_parameters = NamingParameters(outputs=("metadata",))
-    unsupported = REFUSED["DirectoryScan"]
     free_parameters = frozenset(DirectoryScanParameters.model_fields) - {"directory"}
 
     @classmethod

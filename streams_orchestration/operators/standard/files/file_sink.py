@@ -36,7 +36,6 @@ from streams_orchestration.operators.standard.files.partition_deadlines import P
 from streams_orchestration.operators.standard.files.sink_names import NAME, divided_by_name, named_items, names_of_files
 from streams_orchestration.operators.standard.files.sink_parameters import FileSinkParameters
 from streams_orchestration.operators.standard.files.whole_files import WholeFiles
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.storage.local import files_below
@@ -94,7 +93,6 @@ class FileSink(GatheringSink):
 
     Parameters = FileSinkParameters
     naming_parameters = NamingParameters(inputs=("suppress", "partition_by"), expressions=("complete_after", "name_by"))
-    unsupported = REFUSED["FileSink"]
     stateful = True
 
     @classmethod

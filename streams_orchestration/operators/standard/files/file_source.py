@@ -35,7 +35,6 @@ from streams_orchestration.operators.standard.files.file_rows import (
 )
 from streams_orchestration.operators.standard.files.second_port import FileOutputs, brings_tuples, check_second_port
 from streams_orchestration.operators.standard.files.source_parameters import FileSourceParameters
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.port import File, is_address
 from streams_orchestration.operators.storage.storages import storage_of
 from streams_orchestration.operators.tuples.arrow_types import with_required
@@ -58,7 +57,6 @@ class FileSource(SourceOperator):
 
     Parameters = FileSourceParameters
     naming_parameters = NamingParameters()
-    unsupported = REFUSED["FileSource"]
     removes = False
     free_parameters = frozenset(("parsing", "storage"))
 

@@ -16,7 +16,6 @@ from streams_orchestration.operators.standard.files.file_rows import (
 )
 from streams_orchestration.operators.standard.files.second_port import FileOutputs, brings_tuples, check_second_port
 from streams_orchestration.operators.standard.files.source_parameters import FileParameters
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.input_files import resolve_input
 from streams_orchestration.operators.storage.port import File, StorageRefusedError, is_address
 from streams_orchestration.operators.storage.storages import storage_of
@@ -32,13 +31,6 @@ class NamedFiles(LogicOperator):
 
     Parameters = FileParameters
     naming_parameters = NamingParameters()
-    unsupported = REFUSED["FileSource"] | {
-        "deleteFile": "the file must stay, since it is read again after a reset",
-        "moveFileToDirectory": "the file must stay, since it is read again after a reset",
-        "hotFile": "a file is read to its end before the next name; read one file without an input port",
-        "file": "the tuples of the input port name the files; leave it out",
-        "interleave": "a file is read to its end before the next name; read the directory without an input port",
-    }
     free_parameters = frozenset(("parsing", "storage", "spl"))
 
     @classmethod

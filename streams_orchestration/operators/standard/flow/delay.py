@@ -15,7 +15,6 @@ from streams_orchestration.operators.expressions.mentioned_attributes import Nam
 from streams_orchestration.operators.inputs.event_time import EventTimeInput, least_watermark
 from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.standard.flow.tuple_queues import TupleQueue, WaitingOperator, divided_queues
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
@@ -81,7 +80,6 @@ class Delay(WaitingOperator, ClockOperator):
 
     Parameters = DelayParameters
     naming_parameters = NamingParameters(inputs=("time_attribute",))
-    unsupported = REFUSED["Delay"]
     free_parameters = frozenset(("delay",))
 
     @classmethod

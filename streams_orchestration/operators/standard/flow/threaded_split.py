@@ -5,7 +5,6 @@ from __future__ import annotations
 from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.loading.libraries import np
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.batch import TupleBatch
@@ -19,7 +18,6 @@ class ThreadedSplit(Operator):
 
     keeps_places = True
     naming_parameters = NamingParameters()
-    unsupported = REFUSED["ThreadedSplit"]
     stateful = True
 
     @classmethod

@@ -7,7 +7,6 @@ from pydantic import Field
 from streams_orchestration import world
 from streams_orchestration.operators.contract.operator import Operator, Parameters
 from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
 LONGEST_PAUSE = 5.0
@@ -30,7 +29,6 @@ class Throttle(Operator):
     keeps_places = True
     Parameters = ThrottleParameters
     naming_parameters = NamingParameters()
-    unsupported = REFUSED["Throttle"]
 
     def setup(self) -> None:
         """Prepare the operator; the first tuples pass without a pause."""

@@ -17,7 +17,6 @@ from streams_orchestration.operators.inputs.failed_tuples import ExpressionParam
 from streams_orchestration.operators.inputs.key_columns import KeyColumns
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.joining.matching import MatchingOperator, MatchingParameters
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
@@ -39,7 +38,6 @@ class Barrier(MatchingOperator):
     """
 
     Parameters = BarrierParameters
-    unsupported = REFUSED["Barrier"]
     free_parameters = frozenset(("output", "on_error"))
 
     @classmethod

@@ -10,7 +10,6 @@ from streams_orchestration.operators.expressions.mentioned_attributes import Nam
 from streams_orchestration.operators.inputs.key_columns import KeyColumns
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.standard.joining.matching import MatchingOperator, MatchingParameters
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
@@ -22,7 +21,6 @@ class Pair(MatchingOperator):
 
     Parameters = MatchingParameters
     naming_parameters = NamingParameters(inputs=("common",))
-    unsupported = REFUSED["Pair"]
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: MatchingParameters) -> None:

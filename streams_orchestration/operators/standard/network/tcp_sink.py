@@ -14,7 +14,6 @@ from streams_orchestration.operators.formats.compression import Compression, Com
 from streams_orchestration.operators.serving.server_names import NAME, check_port, found, register, shown, unregister
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.standard.network.line_sinks import LineSink, LineSinkParameters
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
 TIMEOUT_SECONDS = 10.0
@@ -54,7 +53,6 @@ class TCPSink(LineSink):
     """
 
     Parameters = TcpSinkParameters
-    unsupported = REFUSED["TCPSink"]
     _listener: socket.socket | None = None
     _connection: socket.socket | None = None
     _compressor: Compressor | None = None

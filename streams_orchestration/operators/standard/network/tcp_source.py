@@ -18,7 +18,6 @@ from streams_orchestration.operators.journal.listening import Listening, shown_p
 from streams_orchestration.operators.serving.listener import BACKLOG, Activity, ClientConnection, Places, listen_at_all
 from streams_orchestration.operators.serving.server_names import NAME, check_port, found, register, shown, unregister
 from streams_orchestration.operators.standard.network.network_messages import NetworkParameters, NetworkSource
-from streams_orchestration.operators.standard.refused import REFUSED
 
 CHUNK_BYTES = 1 << 18
 """The largest number of bytes per read. The messages of one read are one record of the journal."""
@@ -85,7 +84,6 @@ class TCPSource(NetworkSource):
     """
 
     Parameters = TcpSourceParameters
-    unsupported = REFUSED["TCPSource"]
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: TcpSourceParameters) -> str:

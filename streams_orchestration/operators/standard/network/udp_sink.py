@@ -12,7 +12,6 @@ from streams_orchestration.operators.errors.errors import RefusedError
 from streams_orchestration.operators.serving.server_names import NAME, check_port, found, shown
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.standard.network.line_sinks import LineSink, LineSinkParameters
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
 MAX_DATAGRAM_BYTES = 65_507
@@ -46,7 +45,6 @@ class UDPSink(LineSink):
     """Sends a datagram for each tuple. Nobody acknowledges datagrams, so they may be lost without notice."""
 
     Parameters = UdpSinkParameters
-    unsupported = REFUSED["UDPSink"]
     _socket: socket.socket | None = None
 
     @classmethod

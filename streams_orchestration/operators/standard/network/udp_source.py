@@ -15,7 +15,6 @@ from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.listening import Listening, shown_peer
 from streams_orchestration.operators.serving.server_names import NAME, check_port, register, shown, unregister
 from streams_orchestration.operators.standard.network.network_messages import NetworkParameters, NetworkSource
-from streams_orchestration.operators.standard.refused import REFUSED
 
 MAX_UNWRITTEN_DATAGRAMS = 10_000
 """The largest number of unwritten datagrams."""
@@ -47,7 +46,6 @@ class UDPSource(NetworkSource):
     """
 
     Parameters = UdpSourceParameters
-    unsupported = REFUSED["UDPSource"]
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: UdpSourceParameters) -> str:

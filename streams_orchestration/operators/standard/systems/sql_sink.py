@@ -17,7 +17,6 @@ from streams_orchestration.operators.loading.libraries import import_modules
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink
 from streams_orchestration.operators.sinks.target_columns import TargetParameters, target_columns
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
 if TYPE_CHECKING:
@@ -46,7 +45,6 @@ class SqlSink(EpochSink):
 
     Parameters = SqlSinkParameters
     naming_parameters = NamingParameters(inputs=("columns", "suppress", "key"))
-    unsupported = REFUSED["SqlSink"]
     target: DatabaseTable | None = None
 
     @classmethod

@@ -17,7 +17,6 @@ from streams_orchestration.operators.errors.errors import ResultError, TupleErro
 from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.implementations.implementation import NO_WATERMARK, import_name
 from streams_orchestration.operators.logic.program import LogicProgram, SplLogic, state_signature
-from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.transformation.custom_timers import CustomTimers
 from streams_orchestration.operators.standard.transformation.tuple_outputs import TupleOutputs
 from streams_orchestration.operators.states.state import State
@@ -98,7 +97,6 @@ class Custom(Operator):
 
     Parameters = CustomParameters
     naming_parameters = NamingParameters()
-    unsupported = REFUSED["Custom"]
     stateful = True
     free_parameters = frozenset(("state", "spl"))
     own_timers: CustomTimers | None = None
