@@ -12,7 +12,6 @@ from pydantic import Discriminator, Field, Tag, field_validator
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.loading.libraries import pa
-from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.tuples.arrow_types import type_name
 
 if TYPE_CHECKING:
@@ -108,6 +107,7 @@ class FrameOperator(Operator):
     """Base class of `Sql` and `DataFrame`: it composes a query instead of processing tuples."""
 
     stateful = True
+    indivisible = "is Spark's, which cannot be divided among channels"
     free_parameters = frozenset({"flush", "output_delay"})
 
     @classmethod
@@ -148,11 +148,6 @@ class FrameOperator(Operator):
     def input_files(cls, parameters: FrameParameters) -> tuple[str, ...]:
         """Return the files of the static tables."""
         return tuple(table.file for table in parameters.static.values())
-
-    @classmethod
-    def sharding(cls, context: OperatorContext, parameters: FrameParameters) -> Sharding:
-        """Return a refusal: Spark divides the state among its own partitions, so it cannot be divided by channels."""
-        return Sharding(refusal="is Spark's, which cannot be divided among channels")
 
     def compose(
         self, spark: SparkSession, inputs: Mapping[str, DataFrame], tables: Mapping[str, DataFrame]

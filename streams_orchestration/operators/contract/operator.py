@@ -24,6 +24,7 @@ from streams_orchestration.operators.contract.results import (
 from streams_orchestration.operators.errors.errors import ResultError
 from streams_orchestration.operators.event_time.access import EventTime
 from streams_orchestration.operators.expressions.mentioned_attributes import Mentions, NamingParameters
+from streams_orchestration.operators.loading.libraries import import_modules
 from streams_orchestration.operators.states.rescaling import (
     PortKeys,
     Route,
@@ -52,6 +53,8 @@ class Operator:
     """True if tuples depend on earlier ones, so that one instance must process all of them; see `has_state`."""
     state_keys: ClassVar[StateKeys] = {}
     """Map each part of the state to the attributes of input port 0 that form its keys; see `rescale`."""
+    indivisible: ClassVar[str] = ""
+    """The reason why another number of channels cannot divide the state, as in "is the next port of one channel"."""
     free_parameters: ClassVar[frozenset[str]] = frozenset()
     """Parameters that can change without invalidating the state; see `keeps_state`."""
     passes_marks: ClassVar[bool] = True
@@ -71,6 +74,8 @@ class Operator:
     """True if `process` depends only on its tuples and has no side effects, so a bad tuple is found by repeating it."""
     naming_parameters: ClassVar[NamingParameters | None] = None
     """The parameters that name attributes, with which `mentions` answers. None if only `check` can determine them."""
+    loaded_modules: ClassVar[tuple[str, ...]] = ()
+    """The modules that `load` imports by default."""
     timers: Timers
     """The timers of an operator in an event-time graph, made in `setup`; a part of its state. Most have none."""
     model: ClassVar[OperatorModel | None] = None
@@ -156,6 +161,7 @@ class Operator:
         the first time together, one may see it half initialised. Exceptions are ignored here, since using the module
         raises them again.
         """
+        import_modules(*self.loaded_modules)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Handle a mark. `FINAL` arrives once, after every connection of the port has delivered it (rule 24).
@@ -233,19 +239,18 @@ class Operator:
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
         """Return the way in which another number of channels would divide the state, or the reason why it cannot.
 
-        It is always possible if the class has a `rescale`.
+        It is impossible if the class is `indivisible`, and always possible if it has a `rescale`.
         """
+        if cls.indivisible:
+            return Sharding(refusal=cls.indivisible)
         own = cls.rescale is not Operator.rescale
         return Sharding(anyhow=True) if own else declared_sharding(cls.state_keys)
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the states of the old replicas among the new ones.
+        """Divide the states of the old replicas among the new ones, and return `route.width` states.
 
         Called after `setup`; changes only the given states. A state is what `checkpoint` returned; the state of a
         source is its offset. For a replica without a state, it is the one after `setup`, or has no parts.
-
-        Returns:
-            `route.width` states.
 
         Raises:
             RescaleError: the states cannot be divided.

@@ -18,7 +18,7 @@ from streams_orchestration.operators.journal.files import DamagedError, JournalF
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.reading import JournalReader, TrimmedError
 from streams_orchestration.operators.journal.records import JournalMessage
-from streams_orchestration.operators.loading.libraries import import_modules, pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.messages.decoders import (
     Bad,
@@ -78,8 +78,6 @@ class JournalSource(SourceOperator):
     """The name by which `metadata` and the second output port refer to a message's origin."""
     package: ClassVar[tuple[str, str, str] | None] = None
     """The Python package that the source needs: one of its modules, the extra that installs it, and its name."""
-    modules: ClassVar[tuple[str, ...]] = ()
-    """The modules that `receive` imports."""
 
     async def receive(self, intake: Intake) -> None:
         """Receive until cancelled; call `intake.receiving` once receiving works.
@@ -146,10 +144,6 @@ class JournalSource(SourceOperator):
     def directory_of(cls, context: OperatorContext) -> Path:
         """Return the journal's directory."""
         return waiting_directory(context) / JOURNAL
-
-    def load(self) -> None:
-        """Import the client or server library."""
-        import_modules(*self.modules)
 
     def setup(self) -> None:
         """Prepare decoding and reading. The first call of `produce` opens the journal."""

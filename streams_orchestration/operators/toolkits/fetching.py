@@ -19,7 +19,7 @@ ENDED = "ended"
 class FetchingSource(JournalSource):
     """A source whose tuples have a fetched value in one attribute, and defaults in the others."""
 
-    modules = ("requests",)
+    loaded_modules = ("requests",)
     value_origin: ClassVar[str]
     """The origin of a record with a value."""
     target: str

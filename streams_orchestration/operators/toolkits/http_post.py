@@ -13,7 +13,6 @@ from streams_orchestration import world
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.errors.errors import DataError
-from streams_orchestration.operators.loading.libraries import import_modules
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.toolkits.http_calls import (
     FORM,
@@ -61,6 +60,7 @@ class HTTPPost(Operator):
     """
 
     Parameters = HTTPPostParameters
+    loaded_modules = ("requests",)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: HTTPPostParameters) -> None:
@@ -83,10 +83,6 @@ class HTTPPost(Operator):
     def destination(cls, context: OperatorContext, parameters: HTTPPostParameters) -> str:
         """Return the address with its secrets hidden."""
         return masked(parameters.url)
-
-    def load(self) -> None:
-        """Import the client library."""
-        import_modules("requests")
 
     def setup(self) -> None:
         """Prepare the client. The first request connects.

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.errors.errors import DataError, TupleError
-from streams_orchestration.operators.loading.libraries import import_modules, np
+from streams_orchestration.operators.loading.libraries import np
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.toolkits.http_calls import (
     BYTES,
@@ -168,6 +168,7 @@ class HTTPRequest(Operator):
     """
 
     Parameters = HTTPRequestParameters
+    loaded_modules = ("requests",)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: HTTPRequestParameters) -> None:
@@ -194,10 +195,6 @@ class HTTPRequest(Operator):
                 _check_kind(attribute_type(parameters.output_type(context), name, alias), wanted, f"{alias}: {name}")
         headers_of(listed(parameters.extra_headers))
         require_package("HTTPRequest", "requests", "http")
-
-    def load(self) -> None:
-        """Import the client library."""
-        import_modules("requests")
 
     def setup(self) -> None:
         """Prepare the client. The first request connects."""

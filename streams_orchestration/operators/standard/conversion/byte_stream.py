@@ -7,7 +7,6 @@ from typing import ClassVar
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.conversion.byte_input import bytes_read
-from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
@@ -15,15 +14,11 @@ class ByteStream(Operator):
     """An operator that reads the bytes of its tuples as one stream, and submits tuples with one binary attribute."""
 
     stateful = True
+    indivisible = "is the beginning of a compressed stream of one channel"
     passes_marks = False
     heeds_marks = True
     source: ClassVar[tuple[str, str]]
     """The field and the name of the parameter with the bytes."""
-
-    @classmethod
-    def sharding(cls, context: OperatorContext, parameters: Parameters) -> Sharding:
-        """Return a refusal, since the beginning of a compressed stream belongs with its end."""
-        return Sharding(refusal="is the beginning of a compressed stream of one channel")
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Parameters) -> None:

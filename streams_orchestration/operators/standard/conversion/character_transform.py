@@ -20,7 +20,6 @@ from streams_orchestration.operators.expressions.evaluated_batch import Evaluate
 from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.loading.libraries import pa
-from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.arrow_types import type_name
 from streams_orchestration.operators.tuples.batch import TupleBatch
@@ -48,11 +47,7 @@ class CharacterTransform(Operator):
     Parameters = CharacterTransformParameters
     naming_parameters = NamingParameters(outputs=("convert",), expressions=("output",))
     stateful = True
-
-    @classmethod
-    def sharding(cls, context: OperatorContext, parameters: CharacterTransformParameters) -> Sharding:
-        """Return a refusal, since the beginning of a character belongs with its end."""
-        return Sharding(refusal="is the beginning of a character of one channel")
+    indivisible = "is the beginning of a character of one channel"
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: CharacterTransformParameters) -> None:

@@ -29,7 +29,6 @@ from streams_orchestration.operators.standard.conversion.row_format import messa
 from streams_orchestration.operators.standard.files.file_rows import file_schema, made_columns, output_logic
 from streams_orchestration.operators.standard.files.row_reading import RowReadingParameters
 from streams_orchestration.operators.standard.files.second_port import log_malformed
-from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
@@ -106,6 +105,7 @@ class Parse(LogicOperator):
     Parameters = ParseParameters
     naming_parameters = NamingParameters(inputs=("parse_input",))
     stateful = True
+    indivisible = "is the beginning of a row that one channel has read"
     passes_marks = False
     heeds_marks = True
     free_parameters = frozenset(("parsing", "spl"))
@@ -120,11 +120,6 @@ class Parse(LogicOperator):
         """Return True if only `parsing` and `spl` differ, and the logic has the same variables."""
         same = state_signature(before.spl) == state_signature(after.spl)
         return same and super(LogicOperator, cls).keeps_state(before, after)
-
-    @classmethod
-    def sharding(cls, context: OperatorContext, parameters: ParseParameters) -> Sharding:
-        """Return a refusal, since the start of a row belongs with the bytes that follow it."""
-        return Sharding(refusal="is the beginning of a row that one channel has read")
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: ParseParameters) -> None:

@@ -19,7 +19,6 @@ from streams_orchestration.operators.formats.xml_paths import (
     trigger_path,
 )
 from streams_orchestration.operators.loading.libraries import pa
-from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.arrow_types import type_name
 from streams_orchestration.operators.tuples.batch import TupleBatch
@@ -77,12 +76,8 @@ class XMLParse(Operator):
 
     Parameters = XmlParseParameters
     stateful = True
+    indivisible = "is the beginning of a document that one channel has read"
     passes_marks = False
-
-    @classmethod
-    def sharding(cls, context: OperatorContext, parameters: XmlParseParameters) -> Sharding:
-        """Return a refusal, since the start of a document belongs with the bytes that follow it."""
-        return Sharding(refusal="is the beginning of a document that one channel has read")
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: XmlParseParameters) -> None:

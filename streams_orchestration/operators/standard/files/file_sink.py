@@ -29,7 +29,7 @@ from streams_orchestration.operators.files.spl_lines import (
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
 from streams_orchestration.operators.formats.spl_texts import check_types
-from streams_orchestration.operators.loading.libraries import import_modules, pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.sinks.epoch_sink import waiting_directory
 from streams_orchestration.operators.sinks.gathering import SUCCESS, GatheringSink, Roll
 from streams_orchestration.operators.standard.files.partition_deadlines import PartitionDeadlines
@@ -92,6 +92,7 @@ class FileSink(GatheringSink):
     """
 
     Parameters = FileSinkParameters
+    loaded_modules = ("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.fs")
     naming_parameters = NamingParameters(inputs=("suppress", "partition_by"), expressions=("complete_after", "name_by"))
     stateful = True
 
@@ -314,10 +315,6 @@ class FileSink(GatheringSink):
     def storage(self) -> Storage:
         """Return the storage where the parts are published."""
         return storage_of(self.parameters.file, options=self.parameters.storage)
-
-    def load(self) -> None:
-        """Import the modules that merge and send files."""
-        import_modules("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.fs")
 
     def merge(self, files: Sequence[Path], into: Path) -> None:
         """Merge files with their tuples in order.

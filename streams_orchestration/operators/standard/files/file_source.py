@@ -23,7 +23,7 @@ from streams_orchestration.operators.files.identity import (
     whole_lines,
 )
 from streams_orchestration.operators.files.rows import FilePosition, FileRows
-from streams_orchestration.operators.loading.libraries import import_modules, pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.logic.source_logic import produced
 from streams_orchestration.operators.standard.files.file_rows import (
     Delays,
@@ -56,6 +56,7 @@ class FileSource(SourceOperator):
     """
 
     Parameters = FileSourceParameters
+    loaded_modules = ("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.compute")
     naming_parameters = NamingParameters()
     removes = False
     free_parameters = frozenset(("parsing", "storage"))
@@ -102,10 +103,6 @@ class FileSource(SourceOperator):
             return
         for path in storage.files(parameters.file):
             source_file(path, parameters, schema, context).check()
-
-    def load(self) -> None:
-        """Import the modules that background threads use."""
-        import_modules("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.compute")
 
     def setup(self) -> None:
         """Find local files; `produce` opens the first. Raises ValueError if a file or parameter does not fit."""

@@ -12,7 +12,6 @@ from streams_orchestration.operators.event_time.times import least_time
 from streams_orchestration.operators.expressions.assignments import assignments_of_ports
 from streams_orchestration.operators.expressions.mentioned_attributes import Mentions
 from streams_orchestration.operators.loading.libraries import np, pa
-from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.tuples.arrow_types import type_name
@@ -66,11 +65,7 @@ class Merge(Operator):
     heeds_marks = False
     Parameters = MergeParameters
     stateful = True
-
-    @classmethod
-    def sharding(cls, context: OperatorContext, parameters: MergeParameters) -> Sharding:
-        """Return a refusal, since waiting tuples belong to their channel."""
-        return Sharding(refusal="is tuples of one channel that wait for tuples of other ports")
+    indivisible = "is tuples of one channel that wait for tuples of other ports"
 
     @classmethod
     def mentions(cls, parameters: MergeParameters) -> Mentions | None:

@@ -17,7 +17,7 @@ from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters, FailureFilter, check_failure_port
 from streams_orchestration.operators.loading.libraries import compute as pc
 from streams_orchestration.operators.loading.libraries import pa
-from streams_orchestration.operators.states.rescaling import Route, Sharding
+from streams_orchestration.operators.states.rescaling import Route
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.arrow_types import type_name
 from streams_orchestration.operators.tuples.batch import TupleBatch
@@ -84,11 +84,6 @@ class MetricsSink(Operator):
     naming_parameters = NamingParameters(expressions=("metrics",))
     stateful = True
     free_parameters = frozenset(("descriptions", "initial_values", "on_error"))
-
-    @classmethod
-    def sharding(cls, context: OperatorContext, parameters: MetricsSinkParameters) -> Sharding:
-        """Return that the state may be divided in any way, since each channel shows values of its own tuples."""
-        return Sharding(anyhow=True)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: MetricsSinkParameters) -> None:

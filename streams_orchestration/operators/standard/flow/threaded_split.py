@@ -5,7 +5,6 @@ from __future__ import annotations
 from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.loading.libraries import np
-from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
@@ -19,11 +18,7 @@ class ThreadedSplit(Operator):
     keeps_places = True
     naming_parameters = NamingParameters()
     stateful = True
-
-    @classmethod
-    def sharding(cls, context: object, parameters: object) -> Sharding:
-        """Return a refusal, since the next port is a position within one channel."""
-        return Sharding(refusal="is the next port of one channel")
+    indivisible = "is the next port of one channel"
 
     def setup(self) -> None:
         """Prepare the operator, whose first tuple goes to port 0."""

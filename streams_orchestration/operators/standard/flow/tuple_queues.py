@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Punctuation
+from streams_orchestration.operators.contract.operator import Operator, Punctuation
 from streams_orchestration.operators.event_time.times import least_time
 from streams_orchestration.operators.loading.libraries import np, pa
-from streams_orchestration.operators.states.rescaling import Route, Sharding
+from streams_orchestration.operators.states.rescaling import Route
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.tuples.batch import TupleBatch
@@ -108,12 +108,8 @@ class WaitingOperator(Operator):
     """Base class of operators that queue the tuples and window marks of input port 0 until they may pass."""
 
     stateful = True
+    indivisible = "is the waiting tuples of one channel, in their order"
     passes_marks = False
-
-    @classmethod
-    def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
-        """Return a refusal, since waiting tuples belong to their channel."""
-        return Sharding(refusal="is the waiting tuples of one channel, in their order")
 
     def setup(self) -> None:
         """Prepare an empty queue."""

@@ -7,14 +7,13 @@ from typing import Self
 
 from pydantic import Field
 
-from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.contract.operator import Operator, Parameters
 from streams_orchestration.operators.errors.errors import check_attributes
 from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText
 from streams_orchestration.operators.inputs.key_columns import KeyColumns, has_expressions
 from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.operators.tuples.arrow_types import type_name
@@ -79,11 +78,7 @@ class MatchingOperator(Operator):
     """Base class of operators that match the tuples of their ports; unmatched tuples are dropped at the end."""
 
     stateful = True
-
-    @classmethod
-    def sharding(cls, context: OperatorContext, parameters: MatchingParameters) -> Sharding:
-        """Return a refusal, since waiting tuples of a channel cannot be divided."""
-        return Sharding(refusal="is tuples of one channel that wait for tuples of other ports")
+    indivisible = "is tuples of one channel that wait for tuples of other ports"
 
     def setup(self) -> None:
         """Add the columns of keys to the context's inputs, compile the outputs, and begin without waiting tuples."""

@@ -21,7 +21,7 @@ from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.errors.errors import RefusedError, check_attributes
 from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.formats.csv_writing import csv_header
-from streams_orchestration.operators.loading.libraries import import_modules, pa
+from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.messages.decoders import PLAIN
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
@@ -64,6 +64,7 @@ class HttpSink(EpochSink):
     """
 
     Parameters = HttpSinkParameters
+    loaded_modules = ("requests",)
     naming_parameters = NamingParameters(inputs=("suppress",))
     target: HttpTarget | None = None
     taken: tuple[str, int] = ("", 0)
@@ -91,10 +92,6 @@ class HttpSink(EpochSink):
         References such as `${env:NAME}` are not resolved, and secrets in the address are masked.
         """
         return masked(parameters.url)
-
-    def load(self) -> None:
-        """Import the client library."""
-        import_modules("requests")
 
     def open(self) -> None:
         """Resolve references. The first request connects.

@@ -72,7 +72,7 @@ class HttpSource(JournalSource):
     """
 
     Parameters = HttpSourceParameters
-    modules = (
+    loaded_modules = (
         "streams_orchestration.operators.serving.http_server",
         "starlette.applications",
         "starlette.responses",

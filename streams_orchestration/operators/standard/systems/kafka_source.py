@@ -28,7 +28,7 @@ from streams_orchestration.operators.kafka.read_result import (
 )
 from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, recreated_topics, shown
 from streams_orchestration.operators.kafka.source_parameters import BAD, KafkaSourceParameters
-from streams_orchestration.operators.loading.libraries import import_modules, np, pa
+from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.loading.packages import require_package
 from streams_orchestration.operators.messages.decoders import Decoded, decode, decoded_schema, without_nulls
 from streams_orchestration.operators.messages.registered import (
@@ -57,6 +57,7 @@ class KafkaSource(SourceOperator):
     """
 
     Parameters = KafkaSourceParameters
+    loaded_modules = ("confluent_kafka", "confluent_kafka.admin")
     naming_parameters = NamingParameters(outputs=("metadata",))
     free_parameters = frozenset(
         (
@@ -81,10 +82,6 @@ class KafkaSource(SourceOperator):
     def destination(cls, context: OperatorContext, parameters: KafkaSourceParameters) -> str:
         """Return the topics and cluster."""
         return f"{parameters.pattern or ', '.join(parameters.topics)} at {parameters.brokers}"
-
-    def load(self) -> None:
-        """Import the client library."""
-        import_modules("confluent_kafka", "confluent_kafka.admin")
 
     def setup(self) -> None:
         """Prepare. The first call of `produce` connects."""

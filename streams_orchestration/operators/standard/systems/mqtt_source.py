@@ -85,7 +85,7 @@ class MQTTSource(JournalSource):
     Parameters = MqttSourceParameters
     origin = "topic"
     package = ("paho", "mqtt", "paho-mqtt")
-    modules = ("paho.mqtt.client",)
+    loaded_modules = ("paho.mqtt.client",)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: MqttSourceParameters) -> str:

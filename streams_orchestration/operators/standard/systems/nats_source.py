@@ -56,7 +56,7 @@ class NATSSource(JournalSource):
     Parameters = NatsSourceParameters
     origin = "subject"
     package = ("nats", "nats", "nats-py")
-    modules = ("nats", "nats.js", "nats.js.api", "nats.js.errors")
+    loaded_modules = ("nats", "nats.js", "nats.js.api", "nats.js.errors")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: NatsSourceParameters) -> str:

@@ -64,7 +64,7 @@ class RedisSource(JournalSource):
     Parameters = RedisSourceParameters
     origin = "stream"
     package = ("redis", "redis", "redis")
-    modules = ("redis", "redis.asyncio")
+    loaded_modules = ("redis", "redis.asyncio")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: RedisSourceParameters) -> str:

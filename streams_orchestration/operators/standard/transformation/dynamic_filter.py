@@ -19,7 +19,6 @@ from streams_orchestration.operators.inputs.failed_tuples import (
 from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.arrow_types import type_name
 from streams_orchestration.operators.tuples.batch import TupleBatch
@@ -61,12 +60,8 @@ class DynamicFilter(Operator):
     keeps_places = True
     Parameters = DynamicFilterParameters
     stateful = True
+    indivisible = "is keys that were added in one channel"
     free_parameters = frozenset(("on_error",))
-
-    @classmethod
-    def sharding(cls, context: OperatorContext, parameters: DynamicFilterParameters) -> Sharding:
-        """Return a refusal, since keys are added on one channel only."""
-        return Sharding(refusal="is keys that were added in one channel")
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DynamicFilterParameters) -> None:
