@@ -35,6 +35,7 @@ from streams_orchestration.operators.windows.clock import Ticks
 from streams_orchestration.operators.windows.decimal_numbers import DECIMAL_TYPES, DecimalNumber, decimal_numbers
 
 PolicyKind = Literal["count", "delta", "time", "punct"]
+PartitionPolicyKind = Literal["partitionAge", "partitionCount", "tupleCount"]
 ARRIVAL = "@arrival"
 """The column with the time at which a tuple came, by the clock. No attribute can have this name."""
 
@@ -44,16 +45,16 @@ _SYNTAX = "'tumbling, count(100)', 'sliding, delta(t, 60), count(1)', 'tumbling,
 
 @dataclass(frozen=True)
 class Policy:
-    """The policy by which a window is closed, evicts tuples, or triggers."""
+    """The policy by which a window is closed, evicts tuples, or triggers, or by which partitions are evicted."""
 
-    kind: PolicyKind | Literal["clock"]
+    kind: PolicyKind | PartitionPolicyKind | Literal["clock"]
     """The kind of policy. `Window.by_clock` sets it to `clock`: the clock closes or triggers windows, as a
     mark does.
     """
     size: float = 0
     """The count or difference. A time is in seconds, and in ticks of its attribute after `resolved`."""
     attribute: str | None = None
-    """The attribute that a delta measures; for a time, the time attribute, which is None before `resolved`."""
+    """The attribute that a delta measures; for a time or an age, the time attribute, None before `resolved`."""
     decimal: DecimalNumber | None = None
     """The difference by which a delta measures decimals of SPL, which are texts; None for other types."""
 
@@ -79,7 +80,8 @@ class Policy:
             UnknownAttributeError: the stream does not have the attribute.
             ValueError: no attribute is given, or its type does not fit the policy.
         """
-        if self.kind in ("count", "punct", "clock"):
+        by_time = self.kind in ("time", "partitionAge")
+        if not (by_time or self.kind == "delta"):
             return self
         name = self.attribute or time_attribute
         if name is None:
@@ -94,8 +96,8 @@ class Policy:
                 raise ValueError(message)
             return self
         numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-        if not pa.types.is_timestamp(kind) and (self.kind == "time" or not numeric):
-            wanted = "a timestamp" if self.kind == "time" else "a number or a timestamp"
+        if not pa.types.is_timestamp(kind) and (by_time or not numeric):
+            wanted = "a timestamp" if by_time else "a number or a timestamp"
             message = f"{where}: {name} is {type_name(kind)}, but {wanted} is expected"
             raise ValueError(message)
         return Policy(self.kind, self.size * per_second(kind), name)
@@ -151,38 +153,6 @@ class Policy:
         return values if self.decimal is None else np.array(list(map(str, values)), object)
 
 
-PartitionPolicyKind = Literal["partitionAge", "partitionCount", "tupleCount"]
-
-
-@dataclass(frozen=True)
-class PartitionPolicy:
-    """The policy that evicts partitions."""
-
-    kind: PartitionPolicyKind
-    size: float
-    attribute: str | None = None
-    """The time attribute of `partitionAge`; None before `resolved`, and for other kinds."""
-
-    def resolved(self, schema: pa.Schema, time_attribute: str | None) -> PartitionPolicy:
-        """Return the policy with the time attribute of an age filled in.
-
-        Raises:
-            UnknownAttributeError: the stream does not have the attribute.
-            ValueError: no attribute is given, or its type does not fit the policy.
-        """
-        if self.kind != "partitionAge":
-            return self
-        age = Policy("time", self.size).resolved(schema, time_attribute)
-        return PartitionPolicy(self.kind, age.size, age.attribute)
-
-    def times(self, batch: pa.RecordBatch) -> np.ndarray | None:
-        """Return the times of tuples if the policy is an age, else None.
-
-        Raises DataError if a time is null, NaN, beyond the range of bigint, or not a decimal.
-        """
-        return None if self.attribute is None else Policy("time", self.size, self.attribute).values(batch)
-
-
 @dataclass(frozen=True)
 class Window:
     """A parsed window clause."""
@@ -192,7 +162,7 @@ class Window:
     trigger: Policy
     """The trigger policy; for a tumbling window the same as the eviction."""
     partitioned: bool = False
-    partitions: PartitionPolicy | None = None
+    partitions: Policy | None = None
     """The policy that evicts partitions; None if they are kept."""
 
     @property
@@ -290,7 +260,7 @@ def parse_window(text: str, *, least: int = 1) -> Window:
     return Window(tumbling, eviction, trigger, partitioned, partitions)
 
 
-def _partition_policy(text: str, window: str) -> PartitionPolicy:
+def _partition_policy(text: str, window: str) -> Policy:
     match = _POLICY.fullmatch(text)
     kinds: dict[str, PartitionPolicyKind] = {kind: kind for kind in get_args(PartitionPolicyKind)}
     if match is None or match[1] not in kinds:
@@ -309,7 +279,7 @@ def _partition_policy(text: str, window: str) -> PartitionPolicy:
         number = "a number of seconds" if kind == "partitionAge" else "a positive integer"
         message = f"{window!r}: {match[2]!r} in {kind}(...) is not {number}"
         raise ValueError(message)
-    return PartitionPolicy(kind, size)
+    return Policy(kind, size)
 
 
 def _policy(text: str, window: str, least: int = 1) -> Policy:

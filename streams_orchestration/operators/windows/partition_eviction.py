@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from streams_orchestration.operators.keys.comparison import distinct, key_batch, key_schema
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.keyed_state import KeyedState
-from streams_orchestration.operators.windows.clause import PartitionPolicy, Window
+from streams_orchestration.operators.windows.clause import Policy, Window
 
 
 class Evicted(NamedTuple):
@@ -73,7 +73,7 @@ class PartitionEviction:
     The current time is the largest time of any tuple.
     """
 
-    def __init__(self, policy: PartitionPolicy, window: Window, partition: Sequence[pa.DataType]) -> None:
+    def __init__(self, policy: Policy, window: Window, partition: Sequence[pa.DataType]) -> None:
         """Start with no partitions.
 
         Args:
@@ -123,7 +123,8 @@ class PartitionEviction:
         Raises:
             DataError: a value that a policy compares is null, NaN or out of range.
         """
-        numbers, evicted = self.assign(keys, codes, self._window.values(tuples), self.policy.times(tuples))
+        times = None if self.policy.attribute is None else self.policy.values(tuples)
+        numbers, evicted = self.assign(keys, codes, self._window.values(tuples), times)
         heads, codes = distinct([pa.array(numbers)], len(numbers))
         return number_keys(numbers[heads]), codes, evicted
 
