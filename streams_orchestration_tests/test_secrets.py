@@ -32,7 +32,7 @@ from streams_orchestration.orchestration.lineage_assets import external_assets
 from streams_orchestration.runtime.lineage.graph import build_lineage_graph
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.harness import Bench
-from streams_orchestration_tests.runtime.locked import write_and_try_out
+from streams_orchestration_tests.runtime.locked import deploy_plan
 
 SECRET, REFERENCE = "planted-Secret-4711", "${env:PLANTED}"
 NOWHERE = "127.0.0.1:1"
@@ -144,7 +144,7 @@ def test_a_secret_that_is_named_is_in_nothing_that_is_shown_or_stored(
     compilation = compile_spec(path)
     assert [str(finding) for finding in check_operators(compilation.progress)] == []
     home = Home(tmp_path / "home")
-    write_and_try_out(home, deployable(compilation))
+    deploy_plan(home, deployable(compilation))
     commands = [
         ["compile", str(path)],
         ["explain", str(path), "KafkaSource"],

@@ -48,7 +48,7 @@ def deploy_in_background(
 
 
 def start_in_background(start: Start, before: api.ApplicationStatus | None) -> int:
-    """Bring a compiled application up, wait until its PEs run, and record the deployment in Dagster.
+    """Launch a compiled application, wait until its PEs run, and record the deployment in Dagster.
 
     Return the exit status, 0. The start lock is released when the hosts are launched.
 
@@ -64,9 +64,9 @@ def start_in_background(start: Start, before: api.ApplicationStatus | None) -> i
     ran = before is not None and before.shown_state == "RUNNING"
     if not ran:
         note(f"Starting {name} ...")
-    brought = start.launch(note)
+    deployed = start.launch(note)
     start.await_running_and_recording(note)
-    facts = restored_facts(brought) if isinstance(brought, api.RestoredApplication) else {}
+    facts = restored_facts(deployed) if isinstance(deployed, api.RestoredApplication) else {}
     status = api.read_status(catalog, name)
     state = f"was {status.shown_state} already" if ran else f"is {status.shown_state}"
     text = f"{name} {state}. `streams status {name}` shows it, `streams cancel {name}` stops it."

@@ -76,9 +76,14 @@ def run_in_foreground(
         ResetsExhaustedError: a unit has failed and must no longer be reset; the application was stopped.
         CatalogUnavailableError: the catalog stays unavailable for too long.
     """
+
+    def launch_and_await_running() -> None:
+        start.launch(display.say)
+        start.await_running()
+
     display.show_waiting("Waiting for hosts and Spark ...")
     try:
-        _wait_for(lambda: start.launch_and_await_running(display.say), lambda: _show_start(start, application, display))
+        _wait_for(launch_and_await_running, lambda: _show_start(start, application, display))
     except api.HostLaunchError as error:
         waits = isinstance(error, api.WaitingForMachineError)
         if not waits and not api.find_failures(application.advance_and_read(), api.now()):

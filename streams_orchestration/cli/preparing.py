@@ -134,7 +134,9 @@ def take_start_lock(home: api.Home, application: str, command: str) -> api.Start
 
 @contextmanager
 def lock_and_stop_orphans(catalog: api.Catalog, application: str, command: str) -> Generator[api.StartLock]:
-    """Lock the start of an application, and stop and report processes that lost hosts have left.
+    """Lock the start of an application for the block, and stop and report processes that lost hosts have left.
+
+    `Start.launch` releases the lock early, so that the block may follow the application.
 
     Raises:
         BeingStartedError: another process holds the lock for too long.

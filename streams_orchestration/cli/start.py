@@ -42,7 +42,7 @@ class Start:
     catalog: api.Catalog
     """The catalog, which the start creates if it does not exist."""
     lock: api.StartLock
-    """The start lock of the application, which is released when the hosts are launched."""
+    """The start lock of the application. The command holds it, and `launch` releases it early."""
     wanted: Deployable
     """The application."""
     request: api.Request
@@ -58,25 +58,27 @@ class Start:
         """The name of the application."""
         return self.wanted.name
 
-    def launch(self, say: Callable[[str], None]) -> api.BroughtUp:
-        """Bring the application up by `bring_up` of the runtime, report its savepoint, and release its start lock.
+    def launch(self, say: Callable[[str], None]) -> api.Deployed:
+        """Deploy the plan, start its hosts, report its savepoint, and release the start lock.
 
         Args:
             say: prints a line about the savepoint from which the application begins.
 
         Raises:
-            StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; `bring_up` of the
+            RevertedError: the new plan failed its trial, and the previous plan was restored.
+            StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; `deploy_plan` of the
                 runtime lists the reasons.
         """
-        brought = api.bring_up(self.catalog, self.lock, self.wanted, self.request, asked_at=api.read_process_start())
+        deployed = api.deploy_plan(self.catalog, self.lock, self.wanted, self.request)
+        api.launch_hosts(self.catalog, self.name, asked_at=api.read_process_start())
         self.launched = True
-        if isinstance(brought, api.RestoredApplication):
-            for line in restored_lines(brought):
+        if isinstance(deployed, api.RestoredApplication):
+            for line in restored_lines(deployed):
                 say(line)
         self.lock.release()
-        return brought
+        return deployed
 
-    def begin_recording_and_await_running(self) -> None:
+    def await_running(self) -> None:
         """Wait until every PE runs, and begin to record the deployment when the engines are up, or cannot come up.
 
         Raises:
@@ -91,20 +93,16 @@ class Start:
             self._recording = BackgroundCall(self.record_deployment)
         api.await_running_pes(self.catalog, self.name, START_SECONDS)
 
-    def launch_and_await_running(self, say: Callable[[str], None]) -> None:
-        """Launch the application, and wait until every PE runs, while the deployment is recorded.
+    def await_running_and_recording(self, say: Callable[[str], None]) -> None:
+        """Wait until every PE runs and Dagster shows the deployment; say why Dagster does not show it.
 
-        Args:
-            say: prints a line about the savepoint from which the application begins.
-
-        Raises:
-            HostLaunchError: a host or a PE did not start in time.
-            NotDeployedError: the application was dropped meanwhile.
-            CatalogUnavailableError: the catalog cannot be used at the end.
-            StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed.
+        For the errors see `await_running`.
         """
-        self.launch(say)
-        self.begin_recording_and_await_running()
+        try:
+            self.await_running()
+        finally:
+            if problem := self.await_recording():
+                say(problem)
 
     def record_deployment(self) -> None:
         """Record the deployment or the revert in Dagster. The priority of this thread is lowered for good."""
@@ -130,21 +128,6 @@ class Start:
         except api.StreamsRuntimeError as error:
             return f"{problem}: {error}"
         return None
-
-    def await_running_and_recording(self, say: Callable[[str], None]) -> None:
-        """Wait until every PE runs and Dagster shows the deployment; say why Dagster does not show it.
-
-        Raises:
-            HostLaunchError: a host or a PE did not start within `START_SECONDS`.
-            NotDeployedError: the application was dropped meanwhile.
-            CatalogUnavailableError: the catalog cannot be used at the end.
-            StreamsRuntimeError: a unit was removed meanwhile, or a rule of the recovery protocol is broken.
-        """
-        try:
-            self.begin_recording_and_await_running()
-        finally:
-            if problem := self.await_recording():
-                say(problem)
 
 
 def jobs_of(catalog: api.Catalog, application: str) -> Jobs:

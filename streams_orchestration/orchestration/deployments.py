@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.redeployment.outcome import Redeployment
 
 
-def deploy_compiled(catalog: api.Catalog, compilation: PlannedCompilation, request: api.Request) -> api.BroughtUp:
-    """Write a compiled application to the catalog as the one to run under its name; see `write_and_try_out`.
+def deploy_compiled(catalog: api.Catalog, compilation: PlannedCompilation, request: api.Request) -> api.Deployed:
+    """Write a compiled application to the catalog as the one to run under its name; see `deploy_plan`.
 
     Its missing hosts are started by a step of their own, which is retried by itself: a repeated request could start
     over twice.
@@ -30,14 +30,14 @@ def deploy_compiled(catalog: api.Catalog, compilation: PlannedCompilation, reque
         BeingStartedError: another process holds the start lock of the application.
         RevertedError: the new plan failed its trial.
         StreamsRuntimeError, ValidationError, OSError: the plan cannot be written or tried out, for a cause that
-            `write_and_try_out` lists.
+            `deploy_plan` lists.
     """
     wanted = _check_deployable(compilation)
     with api.lock_start(catalog.home.prepare(), wanted.name, "deploy") as lock:
-        return api.write_and_try_out(catalog, lock, wanted, request)
+        return api.deploy_plan(catalog, lock, wanted, request)
 
 
-def restore_previous(catalog: api.Catalog, application: str, request: api.Revert) -> api.BroughtUp:
+def restore_previous(catalog: api.Catalog, application: str, request: api.Revert) -> api.Deployed:
     """Restore the plan from before the last redeploy; return the redeploy, or None if a trial was reverted.
 
     Raises:
@@ -50,7 +50,7 @@ def restore_previous(catalog: api.Catalog, application: str, request: api.Revert
         catalog,
         application,
         lambda: api.lock_start(catalog.home.prepare(), application, "redeploy"),
-        lambda lock, previous: api.bring_up(catalog, lock, previous, request),
+        lambda lock, previous: api.deploy_plan(catalog, lock, previous, request),
     )
 
 

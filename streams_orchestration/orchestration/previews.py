@@ -20,7 +20,7 @@ MAX_TABLE_ROWS = 100
 _COLUMNS = {"what": "string", "name": "string", "action": "string", "rows": "int", "bytes": "int", "reason": "string"}
 
 
-def put_in_place(context: dg.OpExecutionContext, put: Callable[[], api.BroughtUp]) -> api.BroughtUp:
+def put_in_place(context: dg.OpExecutionContext, put: Callable[[], api.Deployed]) -> api.Deployed:
     """Deploy a plan, and record in the run what happened to each operator of the plan that it was to replace.
 
     The run is tagged with the verdict. A refused redeploy is also recorded as a failed check of the deployment. The

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 
 from streams_orchestration.runtime import api
-from streams_orchestration.runtime.rollout import bringing_up
 from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.quick_storages import quick_storages
 
@@ -20,7 +19,7 @@ def quickly() -> Iterator[None]:
 @pytest.fixture
 def no_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let deploying start no host, which would outlive the test."""
-    monkeypatch.setattr(bringing_up, "launch_hosts", lambda *_, **__: ())
+    replace_function(monkeypatch, api, "launch_hosts", lambda *_, **__: ())
 
 
 @pytest.fixture

@@ -26,10 +26,14 @@ class FakeStart(Start):
         self.error = error
         self.launched = True
 
-    def launch_and_await_running(self, say: Callable[[str], None]) -> None:
+    def launch(self, say: Callable[[str], None]) -> api.Deployed:
         if self.error is not None:
             raise self.error
         self.application.calls.append("deploy")
+        return None
+
+    def await_running(self) -> None:
+        pass
 
 
 class FakeForeground(Foreground):

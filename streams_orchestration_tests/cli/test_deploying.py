@@ -25,7 +25,7 @@ from streams_orchestration.runtime.deployment.requests import Request, StartOver
 from streams_orchestration.runtime.errors.errors import StateDirectoryError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
+from streams_orchestration.runtime.rollout.deploying import Deployed
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.fake_jobs import FakeJobs, replace_jobs
 from streams_orchestration_tests.cli.made_up import pe, status, unit
@@ -40,18 +40,20 @@ FAILED = status(pes=(pe(0, state="FAILED", error="boom"),))
 
 
 @pytest.fixture
-def asked(java_is_installed: None, running_at_once: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
+def asked(
+    java_is_installed: None, no_hosts: None, running_at_once: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> list[Any]:
     asked = replace_jobs(monkeypatch)
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
     replace_function(monkeypatch, api, "read_status_if_deployed", lambda *_: None)
     replace_function(monkeypatch, api, "read_status", lambda *_: status(state="STOPPED"))
     replace_function(monkeypatch, api, "stop_orphans", lambda *_: ())
 
-    def bring_up(_catalog: Catalog, _lock: StartLock, wanted: Deployable, request: Request, **_: Any) -> BroughtUp:
+    def deploy_plan(_catalog: Catalog, _lock: StartLock, wanted: Deployable, request: Request, **_: Any) -> Deployed:
         asked.append(("start over" if isinstance(request, StartOver) else "go on", wanted.name))
         return None
 
-    replace_function(monkeypatch, api, "bring_up", bring_up)
+    replace_function(monkeypatch, api, "deploy_plan", deploy_plan)
     return asked
 
 

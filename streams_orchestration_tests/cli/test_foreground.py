@@ -27,7 +27,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.requests import ContinueFromState
 from streams_orchestration.runtime.errors.errors import HostLaunchError
-from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
+from streams_orchestration.runtime.rollout.deploying import Deployed
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration_tests.cli.fake_foreground import FakeForeground, FakeStart
@@ -113,7 +113,8 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     monkeypatch.setattr(Start, "record_deployment", lambda *_: loaded.set())
     replace_function(monkeypatch, api, "await_running_pes", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
     start = start_of(copy, home)
-    start.launch_and_await_running(pytest.fail)
+    start.launch(pytest.fail)
+    start.await_running()
     assert order == [False, True], "before the engines are up, and before the PEs run"
     assert start.await_recording() is None
 
@@ -122,7 +123,7 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
 def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
     copy: PlannedCompilation, home: Home, display: Display, monkeypatch: pytest.MonkeyPatch
 ):
-    checked, bring_up = threading.Event(), api.bring_up
+    checked, deploy_plan = threading.Event(), api.deploy_plan
 
     class Waiting(foreground.BackgroundCall[None]):
         waits = 0
@@ -133,17 +134,17 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
                 checked.set()
             return super().wait(seconds)
 
-    def late(*arguments: Any, **named: Any) -> BroughtUp:
+    def late(*arguments: Any, **named: Any) -> Deployed:
         assert checked.wait(TIMEOUT_SECONDS)
         assert not home.catalog.exists(), "the poll has created a file"
-        return bring_up(*arguments, **named)
+        return deploy_plan(*arguments, **named)
 
     def complete(*_: Any) -> None:
         with Catalog(home).write() as connection:
             connection.execute(update(tables.application).values(state="COMPLETED"))
 
     monkeypatch.setattr(foreground, "BackgroundCall", Waiting)
-    replace_function(monkeypatch, api, "bring_up", late)
+    replace_function(monkeypatch, api, "deploy_plan", late)
     replace_function(monkeypatch, api, "await_engines", lambda *_: None)
     replace_function(monkeypatch, api, "await_running_pes", complete)
     monkeypatch.setattr(Start, "record_deployment", lambda *_: None)

@@ -39,12 +39,12 @@ def test_a_redeploy_keeps_the_options_of_a_redeploy_for_which_it_has_waited(
             connection.execute(update(tables.application).values(compilation=stored(wider)))
         return lock_start(home, application, command)
 
-    def bring_up(_catalog: Catalog, _lock: StartLock, wanted: Deployable, *_: Any, **_named: Any) -> None:
+    def deploy_plan(_catalog: Catalog, _lock: StartLock, wanted: Deployable, *_: Any, **_named: Any) -> None:
         brought.append(wanted.compilation.options.widths)
         message = "that is all"
         raise StreamsRuntimeError(message)
 
-    for name, function in (("lock_start", lock), ("bring_up", bring_up), ("require_java", lambda: None)):
+    for name, function in (("lock_start", lock), ("deploy_plan", deploy_plan), ("require_java", lambda: None)):
         replace_function(monkeypatch, api, name, function)
     assert main(["redeploy", str(spec), *option]) == 1
     assert brought == [(("New", 3),)]

@@ -48,12 +48,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """The widths and the request of each application that was to be brought up; each is refused."""
     asked: Asked = []
 
-    def bring_up(_catalog: Catalog, _lock: StartLock, wanted: Deployable, request: Request, **_: Any) -> None:
+    def deploy_plan(_catalog: Catalog, _lock: StartLock, wanted: Deployable, request: Request, **_: Any) -> None:
         asked.append((wanted.compilation.options.widths, request))
         message = "that is all"
         raise StreamsRuntimeError(message)
 
-    replace_function(monkeypatch, api, "bring_up", bring_up)
+    replace_function(monkeypatch, api, "deploy_plan", deploy_plan)
     return asked
 
 
@@ -83,12 +83,12 @@ def test_the_plan_before_is_shown_and_brought_back_with_its_options(spec: Path, 
     assert asked == [((("New", 3),), Revert(("New",), within=7.0))]
 
 
-@pytest.mark.usefixtures("running_at_once")
+@pytest.mark.usefixtures("no_hosts", "running_at_once")
 def test_a_revert_after_the_trial_is_shown_by_dagster_once_its_pes_run(
     spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     jobs = replace_jobs(monkeypatch)
-    replace_function(monkeypatch, api, "bring_up", lambda *_, **__: None)
+    replace_function(monkeypatch, api, "deploy_plan", lambda *_, **__: None)
     redeployed(spec, "PASSED")
     assert main(["redeploy", "app", "--revert"]) == 0
     assert jobs == [("record revert", "app")]

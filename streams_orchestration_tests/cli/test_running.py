@@ -214,21 +214,21 @@ def test_a_run_takes_the_start_lock_once_and_upgrades_the_catalog_once(
     assert calls == ["upgrade", "lock"]
 
 
-@pytest.mark.usefixtures("running_at_once")
+@pytest.mark.usefixtures("no_hosts", "running_at_once")
 def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     def follow(start: Start, *_: object) -> ApplicationStatus:
         with pytest.raises(BeingStartedError):
             start_lock.lock_start(home, "copy", "streams deploy", limit=0.0)
-        start.launch_and_await_running(pytest.fail)
+        start.launch(pytest.fail)
         start_lock.lock_start(home, "copy", "streams deploy", limit=0.0).release()
         return status(state="COMPLETED", sinks=())
 
     home = Home(tmp_path / "home").prepare()
     world(None, status(), monkeypatch)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
-    replace_function(monkeypatch, api, "bring_up", lambda *_, **__: None)
+    replace_function(monkeypatch, api, "deploy_plan", lambda *_, **__: None)
     monkeypatch.setattr(Start, "record_deployment", lambda *_: None)
     assert main(["run", spec]) == 0
 
@@ -272,7 +272,8 @@ def nothing_starts(no_hosts: None, running_at_once: None, monkeypatch: pytest.Mo
     """Deploying is real, in the catalog and in Dagster; no host is started, and what is deployed is complete."""
 
     def follow(start: Start, *_: object) -> ApplicationStatus:
-        start.launch_and_await_running(pytest.fail)
+        start.launch(pytest.fail)
+        start.await_running()
         return status(state="COMPLETED", sinks=())
 
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
@@ -335,7 +336,7 @@ def test_a_run_does_not_wait_for_a_dagster_that_hangs(spec: str, monkeypatch: py
 def test_a_plan_that_violates_the_condition_of_a_stage_is_not_deployed(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
-    monkeypatch.setattr(foreground, "run_in_foreground", lambda start, *_: start.launch_and_await_running(pytest.fail))
+    monkeypatch.setattr(foreground, "run_in_foreground", lambda start, *_: start.launch(pytest.fail))
     monkeypatch.setattr(
         opening, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Copy is in no PE"
     )

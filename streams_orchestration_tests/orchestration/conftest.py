@@ -34,7 +34,7 @@ from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.observing.status_summaries import StatusSummary
-from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
+from streams_orchestration.runtime.rollout.deploying import Deployed
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
 from streams_orchestration.runtime.units.unit_status import Cut
@@ -143,7 +143,7 @@ def record(instance: dg.DagsterInstance, tick: Any) -> list[Any]:
 
 
 COURSES = frozenset({"start over", "take what is there", "go on", "replace"})
-"""The calls that `Runtime.write_and_try_out` records."""
+"""The calls that `Runtime.deploy_plan` records."""
 
 
 class Runtime(SimpleNamespace):
@@ -169,7 +169,7 @@ class Runtime(SimpleNamespace):
         self.reasons.append(catalog.home.short_lived)
         require_lasting_hosts(catalog, application)
 
-    def write_and_try_out(self, catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request) -> BroughtUp:
+    def deploy_plan(self, catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request) -> Deployed:
         """`redeployment` is what becomes of what is deployed."""
         self._start_hosts(catalog, wanted.name)
         before, replaces = self.status, False

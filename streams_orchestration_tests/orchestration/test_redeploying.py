@@ -33,7 +33,7 @@ from streams_orchestration.runtime.errors.errors import (
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
 from streams_orchestration.runtime.redeployment.draining import describe_redeploy_under_way
-from streams_orchestration.runtime.rollout import bringing_up, reverting
+from streams_orchestration.runtime.rollout import reverting
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.trials.trial import revert
 from streams_orchestration_tests.fake_functions import replace_function
@@ -118,7 +118,7 @@ def test_a_refusal_fails_the_run_with_reason_and_remedy(
     def refuse(*_: Any, **__: Any) -> None:
         raise RedeployRefusedError(refused)
 
-    monkeypatch.setattr(runtime, "write_and_try_out", refuse)
+    monkeypatch.setattr(runtime, "deploy_plan", refuse)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance, raise_on_error=False)
         data = failure_of(result).user_failure_data
@@ -147,7 +147,7 @@ def test_a_run_whose_plan_was_taken_back_fails_and_says_why(
     def revert(*_: Any, **__: Any) -> None:
         raise RevertedError(outcome(KEPT, MOVED), cause)
 
-    monkeypatch.setattr(runtime, "write_and_try_out", revert)
+    monkeypatch.setattr(runtime, "deploy_plan", revert)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance, raise_on_error=False)
         run = instance.get_run_by_id(result.run_id)
@@ -172,7 +172,7 @@ def test_no_error_of_an_op_sends_control_characters_to_a_terminal(
         message = "PE 0 failed: boom \x1b]52;c;ZXZpbA==\x07\x9b2J\u202e"
         raise StreamsRuntimeError(message)
 
-    for name in ("write_and_try_out", "cancel_application", "reset_unit", "read_status"):
+    for name in ("deploy_plan", "cancel_application", "reset_unit", "read_status"):
         monkeypatch.setattr(runtime, name, fail)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def(job).execute_in_process(instance=instance, raise_on_error=False)
@@ -310,7 +310,7 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
 @pytest.mark.slow
 @pytest.mark.parametrize("trial", ["OPEN", "PASSED"])
 def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch, trial: str):
-    for where in (trial_supervision, reverting, bringing_up):
+    for where in (trial_supervision, reverting, redeploying):
         monkeypatch.setattr(where, "launch_hosts", lambda *_, **__: ())
     replace_function(monkeypatch, api, "launch_hosts", lambda *_, **__: ())
     replace_function(monkeypatch, api, "await_running_pes", lambda *_: None)
@@ -321,7 +321,7 @@ def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: 
     if trial == "PASSED":
         with create_catalog(home).write() as connection:
             connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
-        monkeypatch.setattr(redeploying, "await_decision", lambda trial: trial.redeployment)
+        monkeypatch.setattr(redeploying, "supervise_trial", lambda *_, **__: None)
     edit(spec, "operator: Beacon", "operator: Nothing")  # the previous plan is restored even if the spec has errors
     job_def = build_application_definitions(spec, home).resolve_job_def("demo__deploy")
     with dg.DagsterInstance.ephemeral() as instance:

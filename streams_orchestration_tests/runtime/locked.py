@@ -21,9 +21,8 @@ from streams_orchestration.runtime.deployment.requests import (
     StartOver,
 )
 from streams_orchestration.runtime.redeployment import redeploying
-from streams_orchestration.runtime.redeployment.trial_supervision import settle_former_trial
-from streams_orchestration.runtime.rollout import bringing_up, reverting
-from streams_orchestration.runtime.rollout.bringing_up import BroughtUp
+from streams_orchestration.runtime.rollout import deploying, reverting
+from streams_orchestration.runtime.rollout.deploying import Deployed
 from streams_orchestration.runtime.savepoints import creating, restoring
 from streams_orchestration.runtime.savepoints.creating import Created
 from streams_orchestration.runtime.savepoints.restoring import RestoredApplication
@@ -38,14 +37,14 @@ def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: b
     """Write an application as wanted; its queries may be left without the columns that only Spark knows."""
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
         if asks_spark or (not fresh and wanted.name in list_applications(Catalog(home))):
-            bringing_up.write_and_try_out(Catalog(home), lock, wanted, StartOver() if fresh else ContinueFromState())
+            deploying.deploy_plan(Catalog(home), lock, wanted, StartOver() if fresh else ContinueFromState())
         else:
             deployment.write_first_plan(open_application(Catalog(home), lock, wanted), fresh=fresh, asks_spark=False)
 
 
-def write_and_try_out(home: Home, wanted: Deployable, request: Request = CONTINUE) -> BroughtUp:
+def deploy_plan(home: Home, wanted: Deployable, request: Request = CONTINUE) -> Deployed:
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
-        return bringing_up.write_and_try_out(Catalog(home), lock, wanted, request)
+        return deploying.deploy_plan(Catalog(home), lock, wanted, request)
 
 
 def forget(home: Home, wanted: Deployable) -> None:
@@ -60,19 +59,14 @@ def create_savepoint(home: Home, application: str, name: str | None = None, **op
 
 def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
     with lock_start(home.prepare(), wanted.name, "redeploy") as lock:
-        opened, request = open_application(Catalog(home), lock, wanted), Redeploy(**options)
-        settle_former_trial(opened.catalog, opened.name)
-        redeployment = redeploying.accept_redeploy(opened, request)
-        if not redeployment.replaces_plan:
-            return redeployment
-        return redeploying.try_out(redeploying.replace_plan(opened, redeployment, request))
+        return redeploying.redeploy(open_application(Catalog(home), lock, wanted), Redeploy(**options))
 
 
 def revert_redeploy(home: Home, application: str) -> Redeployment | None:
     catalog = open_catalog(home, application)
 
     def replace_by(lock: StartLock, previous: Deployable) -> Redeployment:
-        redeployment = bringing_up.bring_up(catalog, lock, previous, Revert())
+        redeployment = deploying.deploy_plan(catalog, lock, previous, Revert())
         assert isinstance(redeployment, Redeployment)
         return redeployment
 
@@ -85,7 +79,7 @@ def begin_redeploy(
     home: Home, wanted: Deployable, *, drop_state: Collection[str] = (), within: float = REDEPLOY_TIMEOUT_SECONDS
 ) -> Redeployment:
     """Begin a redeploy, whose trial observing processes decide."""
-    with patch.object(redeploying, "await_decision", lambda trial: trial.redeployment):
+    with patch.object(redeploying, "supervise_trial", lambda *_, **__: None):
         return redeploy(home, wanted, drop_state=drop_state, within=within)
 
 

@@ -125,7 +125,7 @@ import sys
 from pathlib import Path
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
-from streams_orchestration.runtime.rollout.bringing_up import write_and_try_out
+from streams_orchestration.runtime.rollout.deploying import deploy_plan
 from streams_orchestration.runtime.deployment.requests import ContinueFromState
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
@@ -134,7 +134,7 @@ from streams_orchestration.runtime.storage.home import Home
 catalog = Catalog(Home(Path(sys.argv[1])).prepare())
 for _ in range(2):
     with lock_start(catalog.home, "app", "deploy") as lock:
-        write_and_try_out(catalog, lock, deployable(compile_spec(Path(sys.argv[2]))), ContinueFromState())
+        deploy_plan(catalog, lock, deployable(compile_spec(Path(sys.argv[2]))), ContinueFromState())
 """
 SPEC = """
 specVersion: 1

@@ -1,4 +1,4 @@
-"""The requests to bring an application up. The command line and Dagster make them; `bring_up` carries them out.
+"""The requests to deploy an application. The command line and Dagster make them; `deploy_plan` carries them out.
 
 A request tells how the application begins, and which changes of the deployed plan and state are allowed.
 """

@@ -2,8 +2,8 @@
 
 A redeploy replaces the *deployed plan*, which runs, by a *new plan*. The plan that it has replaced is the *previous
 plan*. `compiler/redeployment/` decides about the state of every operator; this package carries the decision out while
-the application runs. `redeploying.py` has one function for each phase. `accept_redeploy` refuses a plan that would lose
-state. `replace_plan` carries out the phases 1 to 3, and `try_out` the phases 4 and 5.
+the application runs. `redeploying.py` has one function for each phase. `redeploy` refuses a plan that would lose
+state. Its call of `replace_plan` carries out the phases 1 to 3; the phases 4 and 5 follow.
 
 `replace_plan` begins with a dry run (`rehearse`), which converts the current states and discards the result. So a state
 that does not fit is refused, and the code that divides states is loaded, before the application pauses. `predicting.py`

@@ -22,7 +22,7 @@ from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered, set_machine_state
 from streams_orchestration.runtime.programs.deployed_pes import deployed_pes
 from streams_orchestration.runtime.redeployment.draining import HeldUnits, drain, units_on_hold
-from streams_orchestration.runtime.redeployment.trial_supervision import settle_former_trial
+from streams_orchestration.runtime.redeployment.trial_supervision import supervise_former_trial
 from streams_orchestration.runtime.units.controller import begin_again
 from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.unusable_files import read_failed
@@ -68,7 +68,7 @@ def drain_machine(catalog: Catalog, name: str, *, within: float) -> tuple[Moved,
     moved: list[Moved] = []
     for application in applications:
         with lock_start(catalog.home, application, "streams machines drain"):
-            settle_former_trial(catalog, application)
+            supervise_former_trial(catalog, application)
             moved += _move(catalog, application, name, within)
     return tuple(moved)
 

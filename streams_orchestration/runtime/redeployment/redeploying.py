@@ -11,9 +11,8 @@ from streams_orchestration import world
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel_application, launch_hosts
-from streams_orchestration.runtime.deployment.deployment import continue_if_stopped
+from streams_orchestration.runtime.deployment.deployment import continue_from_state, continue_if_stopped
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
 from streams_orchestration.runtime.deployment.query_columns import add_query_columns
 from streams_orchestration.runtime.deployment.requests import Redeploy, Revert
@@ -35,7 +34,11 @@ from streams_orchestration.runtime.redeployment.state_migration import (
     removed_on_failure,
 )
 from streams_orchestration.runtime.redeployment.switching import NewPlan, NotAtCutError, require_incomplete, switch
-from streams_orchestration.runtime.redeployment.trial_supervision import launch_or_revert, settle_trial
+from streams_orchestration.runtime.redeployment.trial_supervision import (
+    reverted_without_hosts,
+    supervise_former_trial,
+    supervise_trial,
+)
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.trials.trial import record_revert
 from streams_orchestration.runtime.units.holding import HeldUnits, hold_units
@@ -75,46 +78,51 @@ class PlanChange:
     """The time of the monotonic clock at which the changed units must be at their cuts."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanOnTrial:
-    """A new plan that has replaced the deployed one. Its hosts are to be started, and its trial is to be decided."""
+def redeploy(opened: OpenedApplication, request: Redeploy | Revert) -> Redeployment:
+    """Replace the deployed plan, and wait until the trial of the new one is decided; return the redeploy and its pause.
 
-    catalog: Catalog
-    request: Redeploy | Revert
-    """The request for the new plan: a revert by hand is recorded if the trial passes."""
-    redeployment: Redeployment
-    was_stopped: bool
-    """True if the application was stopped before the redeploy, so that a revert stops it again."""
-
-    @property
-    def application(self) -> str:
-        """The name of the application."""
-        return self.redeployment.application
-
-
-def accept_redeploy(opened: OpenedApplication, request: Redeploy | Revert) -> Redeployment:
-    """Preview a redeploy, and refuse it if it would lose state. The caller has settled an earlier trial.
+    First, an open trial of an earlier redeploy is decided. If the wanted plan is the deployed one, the application only
+    continues. If a unit of the new plan fails to complete an epoch, the previous plan is restored. If the new plan
+    stays, a bounded run becomes an endless one, and a revert by hand is recorded.
 
     Args:
-        opened: the application with the new plan.
-        request: the state that may be lost.
+        opened: the deployed application, with the new plan.
+        request: the state that may be lost, and the seconds that the drain and the trial may take.
 
     Raises:
         RedeployRefusedError: state would be lost that the request does not name.
-        StreamsRuntimeError: the request names an operator whose state would not be lost; a state cannot be read; or
-            the application is not deployed, or of another version of the product. Each cause has a subclass.
-        ImplementationError: an operator of the new plan cannot be imported.
+        RevertedError: the previous plan was restored. An application that was stopped before is stopped again.
+        CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide an open trial.
+        StreamsRuntimeError: the plan cannot be replaced, for a cause that `replace_plan` lists; the request names an
+            operator whose state would not be lost; or during a trial, the application was stopped, hosts cannot be
+            started, or a unit was removed. Each cause has a subclass.
+        ApplicationError: Spark refuses a query.
+        ImplementationError, ValidationError: an operator of the new plan cannot be imported, or has other parameters.
         ValueError: the time zone changes, and the filter of an Import is wrong.
-        CatalogError: the catalog cannot be used.
     """
-    redeployment = preview_redeploy(opened.catalog, opened.wanted, request.drop_state)
+    catalog, application = opened.catalog, opened.name
+    supervise_former_trial(catalog, application)
+    redeployment = preview_redeploy(catalog, opened.wanted, request.drop_state)
     if not redeployment.acceptable:
         raise RedeployRefusedError(redeployment)
-    return redeployment
+    if not redeployment.replaces_plan:
+        continue_from_state(opened)
+        return redeployment
+    was_stopped = replace_plan(opened, redeployment, request.within)
+    with reverted_without_hosts(catalog, application):
+        launch_hosts(catalog, application)
+    trial = supervise_trial(catalog, application, was_stopped=was_stopped)
+    if trial is not None and trial.state == "REVERTED":
+        raise RevertedError(redeployment, trial.cause or "")
+    with catalog.write() as connection:
+        record_run_kind(connection, application, ENDLESS)
+        if isinstance(request, Revert):
+            record_revert(connection, redeployment)
+    return redeployment if trial is None else replace(redeployment, measured_seconds=trial.pause)
 
 
-def replace_plan(opened: OpenedApplication, redeployment: Redeployment, request: Redeploy | Revert) -> PlanOnTrial:
-    """Replace the deployed plan by a new one, which is on trial then; `try_out` starts its hosts.
+def replace_plan(opened: OpenedApplication, redeployment: Redeployment, within: float) -> bool:
+    """Replace the deployed plan by a new one, which is on trial then; return True if the application was stopped.
 
     Unchanged units keep running. The others are drained to their cuts, from which the new plan continues. An
     application that was stopped before runs for that, and is stopped again on failure.
@@ -122,7 +130,7 @@ def replace_plan(opened: OpenedApplication, redeployment: Redeployment, request:
     Args:
         opened: the application with the new plan.
         redeployment: the accepted redeploy.
-        request: the seconds that the drain and the trial may take, and whether the previous plan is restored.
+        within: the seconds that the drain and the trial may take.
 
     Raises:
         StreamsRuntimeError: a state cannot be read, carried over or written; the units did not reach their cuts in
@@ -137,34 +145,13 @@ def replace_plan(opened: OpenedApplication, redeployment: Redeployment, request:
     after = at_run_time(add_query_columns(opened.wanted), redeployment.numbering)
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     held = HeldUnits(catalog, application, programs, redeployment.ending)
-    change = PlanChange(held, after, redeployment, request.within, world.monotonic() + request.within)
+    change = PlanChange(held, after, redeployment, within, world.monotonic() + within)
     with continue_or_stop_again(opened) as was_stopped:
         rehearse(change)
         with units_on_hold(held):
             garbage = switch_at_cut(change)
     remove_files(catalog.store, garbage)
-    return PlanOnTrial(catalog, request, redeployment, was_stopped)
-
-
-def try_out(trial: PlanOnTrial) -> Redeployment:
-    """Start the hosts that a new plan needs, and wait until its trial is decided; return the redeploy with its pause.
-
-    If a unit fails to complete an epoch, the previous plan is restored. If the new plan stays, a bounded run becomes an
-    endless one, and a revert by hand is recorded.
-
-    Raises:
-        RevertedError: the previous plan was restored. An application that was stopped before is stopped again.
-        CatalogUnavailableError: the catalog cannot be used for minutes; other processes decide the trial.
-        StreamsRuntimeError: the application was stopped during the trial; hosts cannot be started; the plan was removed
-            or replaced meanwhile; or the return to the previous plan breaks a rule of the protocol.
-    """
-    launch_or_revert(trial.catalog, trial.application)
-    redeployment = await_decision(trial)
-    with trial.catalog.write() as connection:
-        record_run_kind(connection, trial.application, ENDLESS)
-        if isinstance(trial.request, Revert):
-            record_revert(connection, redeployment)
-    return redeployment
+    return was_stopped
 
 
 @contextmanager
@@ -280,26 +267,6 @@ def switch_over(change: PlanChange, new: NewPlan) -> list[str]:
     """
     with removed_on_failure(change.held.catalog.store, new.carried.written), change.held.catalog.write() as connection:
         return switch(connection, change.held, new, change.within)
-
-
-def await_decision(trial: PlanOnTrial) -> Redeployment:
-    """Wait until the trial of a new plan is decided; return the redeploy with its measured pause.
-
-    If the previous plan was restored, here or by another process, its hosts are started, unless the application was
-    stopped before the redeploy.
-
-    Raises:
-        RevertedError: the previous plan was restored. An application that was stopped before is stopped again.
-        CatalogUnavailableError: the catalog cannot be used for minutes; other processes decide the trial.
-        StreamsRuntimeError: the application was stopped during the trial; hosts cannot be started; the plan was removed
-            or replaced meanwhile; or the return to the previous plan breaks a rule of the protocol.
-    """
-    decided = settle_trial(trial.catalog, trial.application, was_stopped=trial.was_stopped)
-    if decided is None:
-        return trial.redeployment
-    if decided.state == "REVERTED":
-        raise RevertedError(trial.redeployment, decided.cause or "")
-    return replace(trial.redeployment, measured_seconds=decided.pause)
 
 
 def _carrier(change: PlanChange) -> Carrier:

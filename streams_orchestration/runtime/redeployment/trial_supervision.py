@@ -1,4 +1,4 @@
-"""The trial of a new plan: hosts are started, and restarted after failures, until the trial is decided."""
+"""The trial of a new plan: failed hosts and units are restarted until the trial is decided."""
 
 from __future__ import annotations
 
@@ -36,56 +36,34 @@ class OnTrialError(StreamsRuntimeError):
         )
 
 
-def settle_former_trial(catalog: Catalog, application: str) -> None:
-    """Settle a trial whose process has died; do nothing if no trial is open.
+def supervise_former_trial(catalog: Catalog, application: str) -> None:
+    """Supervise a trial whose process has died; do nothing if no trial is open.
 
-    The caller holds the start lock, so the process of an open trial is no longer there. For errors see `settle_trial`.
+    The caller holds the start lock, so the process of an open trial is no longer there. For errors see
+    `supervise_trial`.
     """
     with catalog.read() as connection:
         was_open = is_on_trial(connection, application)
     if was_open:
-        settle_trial(catalog, application)
+        supervise_trial(catalog, application)
 
 
-def settle_trial(catalog: Catalog, application: str, *, was_stopped: bool = False) -> TrialRow | None:
-    """Wait until the trial of an application's last redeploy is decided, and return it; None if there was none.
+def supervise_trial(catalog: Catalog, application: str, *, was_stopped: bool = False) -> TrialRow | None:
+    """Reset failed units until the trial of an application's last redeploy is decided; return it, or None without one.
 
-    If the previous plan was restored, here or by another process, its hosts are started.
+    If a host cannot be started for a reset, or no machine takes it, the trial is reverted. If the previous plan was
+    restored, here or by another process, its hosts are started.
 
     Args:
         catalog: the catalog.
         application: the name of the application.
-        was_stopped: True to stop the application instead, because it was stopped before the redeploy.
+        was_stopped: True to stop the application after a revert instead, because it was stopped before the redeploy.
 
     Raises:
         NotDeployedError: the application is not deployed.
         CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
         StreamsRuntimeError: a trial is open, and the application is stopped; a host cannot be started; another version
             of the product wrote the program of a PE; a unit was removed meanwhile; or a rule of the protocol is broken.
-    """
-    decided = await_trial(catalog, application)
-    if decided is not None and decided.state == "REVERTED":
-        if was_stopped:
-            cancel_application(catalog, application)
-        else:
-            launch_hosts(catalog, application)
-    return decided
-
-
-def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
-    """Wait until the trial of an application's last redeploy is decided, and reset failed units meanwhile.
-
-    If a host cannot be started for a reset, or no machine takes it, the trial is reverted. The caller starts or stops
-    the hosts of the restored plan.
-
-    Returns:
-        The decided trial; None if there was none.
-
-    Raises:
-        NotDeployedError: the application is not deployed.
-        CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide the trial.
-        StreamsRuntimeError: the application is stopped; a host cannot be started; another version of the product wrote
-            the program of a PE; a unit was removed meanwhile; or a rule of the protocol is broken.
     """
     known: Mapping[str, KnownFailure] = {}
     outage = Outage()
@@ -101,42 +79,40 @@ def await_trial(catalog: Catalog, application: str) -> TrialRow | None:
                 trial = read_trial(connection, application)
             outage.end()
             if trial is None or trial.state != "OPEN":
-                return trial
+                break
             if status.state == "STOPPED":
                 raise OnTrialError(application)
             catalog.changes.wait(mark, POLL_SECONDS)
         except CatalogUnavailableError as error:
             outage.wait_or_raise(error)
+    if trial is not None and trial.state == "REVERTED":
+        if was_stopped:
+            cancel_application(catalog, application)
+        else:
+            launch_hosts(catalog, application)
+    return trial
 
 
 def _reset_or_revert(catalog: Catalog, failure: UnitFailure) -> None:
     """Reset a failed unit, or log why it cannot be reset; revert the trial if a host cannot be started for that."""
     try:
-        with _reverted_without_hosts(catalog, failure.application):
+        with reverted_without_hosts(catalog, failure.application):
             reset_failed_unit(catalog, failure)
     except NotResetError as error:  # the trial is decided nevertheless
         log.warning("%s", error)
 
 
-def launch_or_revert(catalog: Catalog, application: str) -> None:
-    """Start the hosts that a new plan needs; if one cannot be started, or no machine takes it, revert the trial.
+@contextmanager
+def reverted_without_hosts(catalog: Catalog, application: str) -> Generator[None]:
+    """Revert the trial if the block cannot start a host, or no machine takes one.
 
     The caller starts or stops the hosts of the restored plan.
 
     Raises:
-        HostLaunchError: a host cannot be started, and no trial is open.
+        HostLaunchError: the block cannot start a host, and no trial is open.
         NotDeployedError: the application is not deployed.
-        StreamsRuntimeError: this machine has no Java that Spark can use; the plan is of another version of the product;
-            or a unit that needs a reset was removed. The trial is not reverted for these. Or the return to the previous
-            plan breaks a rule of the protocol.
+        StreamsRuntimeError: the return to the previous plan breaks a rule of the protocol.
     """
-    with _reverted_without_hosts(catalog, application):
-        launch_hosts(catalog, application)
-
-
-@contextmanager
-def _reverted_without_hosts(catalog: Catalog, application: str) -> Generator[None]:
-    """Revert the trial if the block cannot start a host, or no machine takes one."""
     try:
         yield
         with catalog.read() as connection:

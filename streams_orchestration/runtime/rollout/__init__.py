@@ -1,10 +1,9 @@
 """The use cases that put a plan in place: run, deploy, redeploy, restore and revert.
 
-`bring_up` (`bringing_up.py`) writes an application into the catalog, in one course for each kind of request. If its
-plan has replaced another one, that course returns a `PlanOnTrial`. `try_out` starts the hosts of this plan and waits
-for the decision of the trial, since the trial needs the start lock. After all other courses `launch_hosts` starts the
-hosts. Dagster calls `write_and_try_out` and `launch_hosts` in steps of their own, so that a retry does not start over
-twice.
+`deploy_plan` (`deploying.py`) writes an application into the catalog, in one course for each kind of request. If its
+plan replaces another one, `redeploy` also starts the hosts and waits for the decision of the trial, since the trial
+needs the start lock. Afterwards the caller starts the missing hosts by `launch_hosts`. Dagster does so in a step of its
+own, so that a retry does not start over twice.
 
 An application is compiled and checked once for a deployment: deploying, redeploying and restoring accept a `Deployable`
 only (`compiler/checking/deployable.py`, decision 0068). A deployment writes the program of each PE into the row of the

@@ -26,7 +26,7 @@ from streams_orchestration.runtime.programs.deployed_pes import deployed_pes
 from streams_orchestration.runtime.redeployment.deployed_plan import deployed_plan, stored_facts
 from streams_orchestration.runtime.redeployment.draining import drain, postpone_if_drained, units_on_hold
 from streams_orchestration.runtime.redeployment.state_migration import CommonCut, read_cut
-from streams_orchestration.runtime.redeployment.trial_supervision import settle_former_trial
+from streams_orchestration.runtime.redeployment.trial_supervision import supervise_former_trial
 from streams_orchestration.runtime.savepoints.atomic_places import new_directory, place_of, sweep
 from streams_orchestration.runtime.savepoints.manifest import (
     SCHEMA_VERSION,
@@ -111,7 +111,7 @@ def create_savepoint(
     application, home = lock.application, catalog.home
     with catalog.read() as connection:
         import_from(application_row(connection, home, application).base)  # operators may be in modules beside the spec
-    settle_former_trial(catalog, application)
+    supervise_former_trial(catalog, application)
     sweep(home, application)
     place = place_of(home, application, name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
     programs = [pe.program for pe in deployed_pes(catalog, application)]

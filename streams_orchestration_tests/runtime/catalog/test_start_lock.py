@@ -15,7 +15,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.deployment.requests import ContinueFromState, StartOver
 from streams_orchestration.runtime.errors.errors import BeingStartedError, StateDirectoryError
-from streams_orchestration.runtime.rollout.bringing_up import bring_up
+from streams_orchestration.runtime.rollout.deploying import deploy_plan
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import list_applications
 from streams_orchestration_tests.runtime.applications import totals, write_rows
@@ -77,7 +77,7 @@ def test_a_lock_of_another_application_is_refused_before_anything_is_changed(hom
     wanted = deployable(totals(write_rows(tmp_path / "rows.parquet", 3)))
     for request in (ContinueFromState(), StartOver()):
         with lock_start(home, "other", "deploy") as lock, pytest.raises(AssertionError, match="not other's"):
-            bring_up(Catalog(home), lock, wanted, request)
+            deploy_plan(Catalog(home), lock, wanted, request)
     assert list_applications(Catalog(home)) == ()
 
 

@@ -274,7 +274,7 @@ def test_columns_of_a_query_are_kept_until_spark_analyses_it_again(
     brought: list[Compilation] = []
     monkeypatch.setattr(redeploying, "drain_changed", lambda *_: None)
     monkeypatch.setattr(redeploying, "switch_over", switch_over)
-    monkeypatch.setattr(redeploying, "launch_or_revert", lambda *_: ())
+    monkeypatch.setattr(redeploying, "launch_hosts", lambda *_: ())
     locked.begin_redeploy(home, deployable(spec(file, QUERY, ("width: 2", "width: 3"))))
     assert known(brought[0]) == ["k2"]
 

@@ -25,14 +25,14 @@ from streams_orchestration.runtime.settings.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.locked import write_and_try_out
+from streams_orchestration_tests.runtime.locked import deploy_plan
 from streams_orchestration_tests.runtime.running import FakeHosts
 
 REASON = "this run may have a container of its own"
 
 
 def asked(request: Request) -> Callable[[Catalog, LocalApplication], object]:
-    return lambda catalog, local: write_and_try_out(catalog.home, deployable(local.compilation), request)
+    return lambda catalog, local: deploy_plan(catalog.home, deployable(local.compilation), request)
 
 
 STARTS: dict[str, Callable[[Catalog, LocalApplication], object]] = {

@@ -30,7 +30,7 @@ from streams_orchestration_tests.runtime.applications import compiled, published
 from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.exporting import doubled, exporter, importer, run_until_idle
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.locked import deploy, write_and_try_out
+from streams_orchestration_tests.runtime.locked import deploy, deploy_plan
 from streams_orchestration_tests.runtime.running import Running
 from streams_orchestration_tests.runtime.stored import store_in
 from streams_orchestration_tests.servers.s3 import S3
@@ -199,7 +199,7 @@ def test_a_partly_removed_application_does_not_continue(tmp_path: Path, monkeypa
     with monkeypatch.context() as patch, pytest.raises(Interruption):
         patch.setattr(dropping if fresh else removing, "delete_rows", interrupted)
         if fresh:
-            write_and_try_out(local.home, wanted, StartOver())
+            deploy_plan(local.home, wanted, StartOver())
         else:
             remove(local.home, results=True)
     assert not any((tmp_path / "target").glob("part-*"))
@@ -207,8 +207,8 @@ def test_a_partly_removed_application_does_not_continue(tmp_path: Path, monkeypa
     wider = deployable(recompile(replace(local.compilation, options=Options(fusion="manual", pes=3))))
     for again, request in ((wanted, ContinueFromState()), (wanted, Redeploy()), (wider, Redeploy())):
         with pytest.raises(NotDeployableError, match=r"app is partly removed.*`streams remove app`.*--fresh"):
-            write_and_try_out(local.home, again, request)
-    write_and_try_out(local.home, wanted, StartOver())
+            deploy_plan(local.home, again, request)
+    deploy_plan(local.home, wanted, StartOver())
     assert read_status(local.catalog, "app").state == "RUNNING"
 
 
@@ -223,7 +223,7 @@ def test_a_partly_removed_application_does_not_count_as_complete(tmp_path: Path,
         remove(local.home, results=True)
     assert read_status(local.catalog, "app").state == "STOPPED", "a run would show results that are gone"
     with pytest.raises(NotDeployableError, match="app is partly removed"):
-        write_and_try_out(local.home, deployable(local.compilation), ContinueFromState())
+        deploy_plan(local.home, deployable(local.compilation), ContinueFromState())
     remove(local.home, results=True)
     assert rows_of(local.catalog, "app") == []
 

@@ -167,8 +167,8 @@ PHASES: dict[str, tuple[Any, str]] = {
     "it drains": (redeploying, "postpone_if_drained"),
     "it reads and writes states": (state_migration.Carrier, "carry"),
     "it is about to commit": (redeploying, "switch"),
-    "it has switched": (redeploying, "launch_or_revert"),
-    "it waits": (redeploying, "settle_trial"),
+    "it has switched": (redeploying, "reverted_without_hosts"),
+    "it waits": (redeploying, "supervise_trial"),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from streams_orchestration.runtime.catalog.outage import OUTAGE_TIMEOUT_SECONDS
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
 from streams_orchestration.runtime.redeployment import trial_supervision
-from streams_orchestration.runtime.redeployment.trial_supervision import await_trial
+from streams_orchestration.runtime.redeployment.trial_supervision import supervise_trial
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
@@ -35,7 +35,7 @@ def test_awaiting_a_trial_ends_if_the_catalog_stays_away(
     monkeypatch.setattr(trial_supervision, "advance_and_read_units", observe_when_there)
     if given_up:
         with pytest.raises(CatalogUnavailableError):
-            await_trial(local.catalog, local.name)
+            supervise_trial(local.catalog, local.name)
     else:
-        assert await_trial(local.catalog, local.name) is None
+        assert supervise_trial(local.catalog, local.name) is None
     assert OUTAGE_TIMEOUT_SECONDS - 10.0 <= stepped_sleep.now - began < OUTAGE_TIMEOUT_SECONDS + 10.0

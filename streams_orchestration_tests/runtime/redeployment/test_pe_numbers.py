@@ -27,13 +27,13 @@ from streams_orchestration.runtime.catalog.trials import read_trial
 from streams_orchestration.runtime.deployment.requests import Redeploy
 from streams_orchestration.runtime.observing.compilations import read_compilation
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment import trial_supervision
+from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.trials.trial import close_passed_trial
 from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.compiler.redeployment.chains import HEAD, chain
 from streams_orchestration_tests.runtime import locked
-from streams_orchestration_tests.runtime.locked import deploy, write_and_try_out
+from streams_orchestration_tests.runtime.locked import deploy, deploy_plan
 from streams_orchestration_tests.specs import read
 
 BEFORE, AFTER = HEAD + chain("A") + chain("B"), HEAD + chain("C") + chain("B") + chain("D")
@@ -43,7 +43,7 @@ BEFORE, AFTER = HEAD + chain("A") + chain("B"), HEAD + chain("C") + chain("B") +
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(trial_supervision, "launch_hosts", lambda *_, **__: ())
+    monkeypatch.setattr(redeploying, "launch_hosts", lambda *_, **__: ())
     return Home(tmp_path / "home")
 
 
@@ -143,7 +143,7 @@ def test_a_decision_is_known_again_under_other_numbers():
 def test_a_uid_that_is_given_after_a_redeploy_is_kept_with_what_is_deployed(home: Home, spec: Path):
     before = running_pes(home)
     spec.write_text(spec.read_text().replace("name: ANew\n", "name: ANew\n    uid: first\n"))
-    write_and_try_out(home, deployable(compile_spec(spec)), Redeploy())
+    deploy_plan(home, deployable(compile_spec(spec)), Redeploy())
     deployed = read_compilation(Catalog(home), "app")
     assert "first" in [each.identity for each in deployed.logical.operators]
     assert running_pes(home) == before

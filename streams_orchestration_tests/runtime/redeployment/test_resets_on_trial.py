@@ -11,7 +11,7 @@ from streams_orchestration.runtime.catalog.cause_kinds import NamedKind
 from streams_orchestration.runtime.deployment.reset import NotResetError
 from streams_orchestration.runtime.errors.errors import HostLaunchError
 from streams_orchestration.runtime.redeployment import trial_supervision
-from streams_orchestration.runtime.redeployment.trial_supervision import await_trial
+from streams_orchestration.runtime.redeployment.trial_supervision import supervise_trial
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.trials.trial import revert_open
 from streams_orchestration.runtime.units.failures import BACK_OFF, UnitFailure
@@ -64,7 +64,7 @@ class OnTrial:
         revert_open(self.local.catalog, self.local.name, "enough was seen")
 
     def cause(self) -> str | None:
-        trial = await_trial(self.local.catalog, self.local.name)
+        trial = supervise_trial(self.local.catalog, self.local.name)
         assert trial is not None
         return trial.cause
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
@@ -20,14 +19,11 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.deployment import opening
 from streams_orchestration.runtime.deployment.control import cancel_application
 from streams_orchestration.runtime.deployment.opening import OpenedApplication
-from streams_orchestration.runtime.deployment.requests import Redeploy, Revert
 from streams_orchestration.runtime.errors.errors import HostLaunchError, NotDeployableError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
 from streams_orchestration.runtime.redeployment.deployed_plan import preview_redeploy
-from streams_orchestration.runtime.redeployment.redeploying import PlanOnTrial
-from streams_orchestration.runtime.redeployment.trial_supervision import OnTrialError, settle_former_trial
-from streams_orchestration.runtime.rollout import bringing_up
+from streams_orchestration.runtime.redeployment.trial_supervision import OnTrialError, supervise_former_trial
 from streams_orchestration.runtime.rollout.reverting import (
     NotRevertedError,
     end_trial_by_hand,
@@ -218,8 +214,8 @@ def test_the_process_that_redeploys_says_that_it_was_reverted_and_why(
             an_operator_raises(local)
 
     former = read_status(local.catalog, local.name).fingerprint
-    monkeypatch.setattr(redeploying, "launch_or_revert", fail)
-    monkeypatch.setattr(trial_supervision, "launch_hosts", fail)
+    for module in (redeploying, trial_supervision):
+        monkeypatch.setattr(module, "launch_hosts", fail)
     with pytest.raises(
         RevertedError,
         match=r"was reverted, so the previous plan runs again.*: PE 0 failed: batch 7: operator X.*line 3",
@@ -277,10 +273,10 @@ def test_hosts_are_started_after_the_revert_of_a_trial_whose_process_has_died(
     begin(local)
     monkeypatch.setattr(trial_supervision, "launch_hosts", launch)
     time_is_over(local)
-    settle_former_trial(local.catalog, local.name)
+    supervise_former_trial(local.catalog, local.name)
     assert trial_of(local).state == "REVERTED"
     assert launches == [former]
-    settle_former_trial(local.catalog, local.name)
+    supervise_former_trial(local.catalog, local.name)
     assert launches == [former], "a trial that was decided before starts nothing"
     finish(local)
 
@@ -300,19 +296,15 @@ def test_a_redeploy_is_reverted_by_hand_once(local: LocalApplication):
 
 @pytest.fixture
 def stepped_redeploys(local: LocalApplication, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Redeploys of `bring_up` start no hosts, and are decided by steps in this process."""
+    """Redeploys start no hosts, and are decided by steps in this process."""
 
-    def replace_here(opened: OpenedApplication, _: Redeployment, request: Redeploy | Revert) -> PlanOnTrial:
-        redeployment = redeploy(local, opened.wanted.compilation)
-        return PlanOnTrial(local.catalog, request, redeployment, was_stopped=False)
+    def replace_here(opened: OpenedApplication, *_: object) -> bool:
+        redeploy(local, opened.wanted.compilation)
+        return False
 
-    def decide_here(trial: PlanOnTrial) -> Redeployment:
-        decided(local)
-        return trial.redeployment
-
-    monkeypatch.setattr(bringing_up, "replace_plan", replace_here)
-    monkeypatch.setattr(redeploying, "launch_or_revert", lambda *_: ())
-    monkeypatch.setattr(redeploying, "await_decision", decide_here)
+    monkeypatch.setattr(redeploying, "replace_plan", replace_here)
+    monkeypatch.setattr(redeploying, "launch_hosts", lambda *_: ())
+    monkeypatch.setattr(redeploying, "supervise_trial", lambda *_, **__: decided(local))
 
 
 @pytest.mark.usefixtures("stepped_redeploys")

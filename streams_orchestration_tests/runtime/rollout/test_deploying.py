@@ -1,4 +1,4 @@
-"""One function brings an application up, whatever is deployed under its name."""
+"""One function deploys a plan, whatever is deployed under its name."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from streams_orchestration.runtime.errors.errors import ApplicationChangedError,
 from streams_orchestration.runtime.observing.compilations import read_compilation
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
-from streams_orchestration.runtime.rollout import bringing_up
+from streams_orchestration.runtime.rollout import deploying
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
 from streams_orchestration.runtime.savepoints.restoring import RestoredApplication, restore
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, source, totals, write_rows
-from streams_orchestration_tests.runtime.locked import create_savepoint, write_and_try_out
+from streams_orchestration_tests.runtime.locked import create_savepoint, deploy_plan
 
 
 @pytest.fixture
@@ -64,16 +64,16 @@ def life(home: Home, compilation: PlannedCompilation) -> str:
 def test_an_application_that_was_never_deployed_starts_from_nothing(
     home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
-    assert write_and_try_out(home, deployable(plan(1))) is None
+    assert deploy_plan(home, deployable(plan(1))) is None
     assert pes(home, plan(1)) == 1
 
 
 def test_the_same_plan_goes_on_and_so_it_may_be_repeated(home: Home, plan: Callable[[int], PlannedCompilation]) -> None:
-    write_and_try_out(home, deployable(plan(1)))
+    deploy_plan(home, deployable(plan(1)))
     began = life(home, plan(1))
     cancel_application(Catalog(home), plan(1).logical.application)
     for _ in range(2):
-        assert write_and_try_out(home, deployable(plan(1))) is None
+        assert deploy_plan(home, deployable(plan(1))) is None
         assert read_status(Catalog(home), plan(1).logical.application).state == "RUNNING"
     assert life(home, plan(1)) == began
 
@@ -81,18 +81,18 @@ def test_the_same_plan_goes_on_and_so_it_may_be_repeated(home: Home, plan: Calla
 def test_another_plan_is_refused_unless_it_is_to_replace_the_deployed_one(
     home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
-    write_and_try_out(home, deployable(plan(1)))
+    deploy_plan(home, deployable(plan(1)))
     with pytest.raises(ApplicationChangedError, match="streams redeploy"):
-        write_and_try_out(home, deployable(plan(2)))
+        deploy_plan(home, deployable(plan(2)))
     assert pes(home, plan(1)) == 1
 
 
 def test_the_plan_that_is_deployed_already_replaces_nothing(
     home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
-    write_and_try_out(home, deployable(plan(1)))
+    deploy_plan(home, deployable(plan(1)))
     cancel_application(Catalog(home), plan(1).logical.application)
-    redeployment = write_and_try_out(home, deployable(plan(1)), Redeploy())
+    redeployment = deploy_plan(home, deployable(plan(1)), Redeploy())
     assert isinstance(redeployment, Redeployment)
     assert redeployment.verdict == "unchanged"
     assert read_status(Catalog(home), plan(1).logical.application).state == "RUNNING"
@@ -102,32 +102,32 @@ def test_the_plan_that_is_deployed_already_replaces_nothing(
 def starts(home: Home, plan: Callable[[int], PlannedCompilation], monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """For each start of hosts, the number of PEs in the plan that is then deployed; no host is started."""
     starts: list[int] = []
-    for module in (bringing_up, redeploying, trial_supervision):
+    for module in (redeploying, trial_supervision):
         monkeypatch.setattr(module, "launch_hosts", lambda *_, **__: starts.append(pes(home, plan(1))))
-    monkeypatch.setattr(redeploying, "await_decision", lambda trial: trial.redeployment)
+    monkeypatch.setattr(redeploying, "supervise_trial", lambda *_, **__: None)
     return starts
 
 
 def test_a_redeploy_writes_its_plan_then_starts_hosts_once(
     home: Home, plan: Callable[[int], PlannedCompilation], starts: list[int]
 ) -> None:
-    write_and_try_out(home, deployable(plan(1)))
-    brought = write_and_try_out(home, deployable(plan(2)), Redeploy())
+    deploy_plan(home, deployable(plan(1)))
+    brought = deploy_plan(home, deployable(plan(2)), Redeploy())
     assert (starts, pes(home, plan(1))) == ([2], 2)
     assert isinstance(brought, Redeployment)
     with Catalog(home).write() as connection:
         connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
     with lock_start(home, plan(1).logical.application, "redeploy") as lock:
-        brought = bringing_up.bring_up(Catalog(home), lock, deployable(plan(3)), Redeploy())
+        brought = deploying.deploy_plan(Catalog(home), lock, deployable(plan(3)), Redeploy())
     assert starts == [2, 3]
     assert isinstance(brought, Redeployment)
     assert brought.verdict == "kept"
 
 
 def test_a_fresh_start_may_replace_another_plan(home: Home, plan: Callable[[int], PlannedCompilation]) -> None:
-    write_and_try_out(home, deployable(plan(1)))
+    deploy_plan(home, deployable(plan(1)))
     began = life(home, plan(1))
-    assert write_and_try_out(home, deployable(plan(2)), StartOver()) is None
+    assert deploy_plan(home, deployable(plan(2)), StartOver()) is None
     assert pes(home, plan(2)) == 2
     assert life(home, plan(2)) != began
 
@@ -136,12 +136,12 @@ def test_a_savepoint_is_where_it_begins_if_nothing_is_deployed_or_that_is_droppe
     home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
     wanted = deployable(plan(1))
-    write_and_try_out(home, wanted)
+    deploy_plan(home, wanted)
     cancel_application(Catalog(home), wanted.name)
     create_savepoint(home, wanted.name, "noon")
     with pytest.raises(SavepointError, match="is deployed and would continue from its last complete epoch"):
-        write_and_try_out(home, wanted, FromSavepoint("noon"))
-    restored = write_and_try_out(home, deployable(plan(2)), FromSavepoint("noon", fresh=True))
+        deploy_plan(home, wanted, FromSavepoint("noon"))
+    restored = deploy_plan(home, deployable(plan(2)), FromSavepoint("noon", fresh=True))
     assert isinstance(restored, RestoredApplication)
     assert restored.manifest.name == "noon"
     assert pes(home, plan(2)) == 2
@@ -151,7 +151,7 @@ def test_a_process_that_dies_after_a_start_from_a_savepoint_leaves_the_kind_of_r
     home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
     wanted = deployable(plan(1))
-    write_and_try_out(home, wanted)
+    deploy_plan(home, wanted)
     cancel_application(Catalog(home), wanted.name)
     place = create_savepoint(home, wanted.name, "noon").place
     with lock_start(home, wanted.name, "restore") as lock:
@@ -165,11 +165,11 @@ def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
     own = plan(1)
     clone = replace(own, logical=replace(own.logical, application="clone"), options=Options(name="clone"))
     for each in (own, recompile(clone)):
-        write_and_try_out(home, deployable(each))
+        deploy_plan(home, deployable(each))
         cancel_application(Catalog(home), each.logical.application)
         create_savepoint(home, each.logical.application, "noon")
     for each in (own, recompile(clone)):
-        restored = write_and_try_out(home, deployable(each), FromSavepoint("noon", fresh=True))
+        restored = deploy_plan(home, deployable(each), FromSavepoint("noon", fresh=True))
         assert isinstance(restored, RestoredApplication)
         assert restored.place.application == restored.manifest.application == each.logical.application
 
@@ -178,7 +178,7 @@ def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
 def test_nobody_else_deploys_between_the_look_and_the_deployment(
     home: Home, plan: Callable[[int], PlannedCompilation], monkeypatch: pytest.MonkeyPatch, request_: Request
 ) -> None:
-    original = bringing_up.write_first_plan
+    original = deploying.write_first_plan
 
     def write_alone(*arguments: object, **options: object) -> None:
         with home.start_lock(wanted.name).open() as other, pytest.raises(BlockingIOError):
@@ -186,8 +186,8 @@ def test_nobody_else_deploys_between_the_look_and_the_deployment(
         original(*arguments, **options)  # pyright: ignore[reportArgumentType]
 
     wanted = deployable(plan(1))
-    monkeypatch.setattr(bringing_up, "write_first_plan", write_alone)
-    write_and_try_out(home, wanted, request_)
+    monkeypatch.setattr(deploying, "write_first_plan", write_alone)
+    deploy_plan(home, wanted, request_)
     assert read_compilation(Catalog(home), wanted.name).fusion == plan(1).fusion
 
 
@@ -199,7 +199,7 @@ def test_a_stage_that_breaks_its_condition_is_not_deployed(
         opening, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Rows is in no PE"
     )
     with pytest.raises(NotDeployableError, match="which is a bug: fusion_plan: operator Rows"):
-        write_and_try_out(home, wanted)
+        deploy_plan(home, wanted)
     assert not home.catalog.exists()
 
 
@@ -212,11 +212,11 @@ def test_an_application_that_cannot_run_here_is_refused_before_the_deployed_one_
         parameters = {"url": f"http://127.0.0.1:1/{path}"}
         return compiled([source("Rows", rows), node("Post", "HttpSink", "Rows", outputs=[], parameters=parameters)])
 
-    write_and_try_out(home, deployable(plan("plain")))
+    deploy_plan(home, deployable(plan("plain")))
     before = read_status(Catalog(home), "app")
     cancel_application(Catalog(home), "app")
     create_savepoint(home, "app", "noon")
     with pytest.raises(NotDeployableError, match=r"app is not started: .*NO_PATH"):
-        write_and_try_out(home, deployable(plan("${env:NO_PATH}")), request_)
+        deploy_plan(home, deployable(plan("${env:NO_PATH}")), request_)
     after = read_status(Catalog(home), "app")
     assert (after.life, after.fingerprint, after.state) == (before.life, before.fingerprint, "STOPPED")
