@@ -40,9 +40,7 @@ def read_rows(
     *,
     permissive: bool,
 ) -> Iterator[FileRows]:
-    """Yield the rows of a file from a position on.
-
-    Header lines are skipped, and in `splCsv` and `splTxt` also lines that are blank or begin with `#`.
+    """Yield the rows of a file from a position on; see `LineReader`.
 
     Raises:
         DataError: the file is damaged or ends before `start`, or a row does not fit and `permissive` is false; in that
@@ -50,10 +48,10 @@ def read_rows(
         OSError, StorageError: the file cannot be opened.
         ValueError: SPL has no type for an attribute, or the option `types` is wrong.
     """
-    read = row_reader(format, schema, dialect, options)
+    reader = LineReader(str(path), format, schema, dialect, options, permissive=permissive)
     with opened(path, options, start.number) as file:
         for lines in lines_of(file, options):
-            yield rows_of_lines(str(path), lines, format, schema, options, start, read, permissive=permissive)
+            yield reader.read([line for line, _ in lines], start)
             start = FilePosition(start.number + sum(size for _, size in lines), start.line + len(lines))
 
 
@@ -72,70 +70,64 @@ def read_blocks(path: File, schema: pa.Schema, options: RowOptions, start: FileP
             start = FilePosition(start.number + len(block), start.line + len(parts))
 
 
-def rows_of_lines(
-    place: str,
-    lines: Sequence[tuple[bytes, int]],
-    format: str,
-    schema: pa.Schema,
-    options: RowOptions,
-    start: FilePosition,
-    read: ReadRow,
-    *,
-    permissive: bool,
-) -> FileRows:
-    """Return the rows of consecutive lines.
-
-    Header lines are skipped, and lines that are blank or begin with `#`; in the format `line` only the former are.
+class LineReader:
+    """A reader of lines, which skips header lines, and in `splCsv` and `splTxt` lines that are blank or begin with `#`.
 
     Args:
         place: the name of the file or input, for errors.
-        lines: the lines, with the size in bytes of each.
         format: the format of the rows.
         schema: the schema of the tuples.
+        dialect: the separator and quotes of `splCsv`.
         options: the options.
-        start: the position of the first line.
-        read: the function from the text of a row to its values, from `row_reader`.
         permissive: True to return malformed rows beside the others.
 
     Raises:
-        DataError: a row does not fit and `permissive` is false; the message names the line.
+        ValueError: SPL has no type for an attribute, or the option `types` is wrong.
     """
-    values: list[Sequence[Any]] = []
-    delays: list[float] = []
-    malformed: list[Malformed] = []
-    for number, (line, _) in enumerate(lines, start.line):
-        if number <= options.header_lines:
-            continue
-        if format in SPL_FORMATS and (not (bare := line.lstrip()) or bare.startswith(b"#")):
-            continue
-        try:
-            delay, row = read(line.decode(options.encoding))
-        except (ValueError, OverflowError) as error:
-            column = error.column if isinstance(error, RefusedCellError) else ""
-            if not permissive:
-                at = f"line {number}{f', column {column}' if column else ''}"
-                message = f"{place}, {at}: {error}; {wanted_row(schema)}"
-                raise DataError(message) from None
-            text = line.decode(options.encoding, errors="replace")
-            malformed.append(Malformed(len(values) + len(malformed), number, column, str(error), text))
-            continue
-        values.append(row)
-        delays.append(delay)
-    columns = [column_of(column, field.type) for column, field in zip(_turned(values, schema), schema, strict=True)]
-    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-    return FileRows(batch, tuple(malformed), start, np.array(delays) if options.has_delay else None)
+
+    def __init__(
+        self, place: str, format: str, schema: pa.Schema, dialect: CsvDialect, options: RowOptions, *, permissive: bool
+    ) -> None:
+        self._place, self._permissive = place, permissive
+        self._schema, self._options = schema, options
+        self._skips_comments = format in SPL_FORMATS
+        self._read = _row_reader(format, schema, dialect, options)
+
+    def read(self, lines: Sequence[bytes], start: FilePosition) -> FileRows:
+        """Return the rows of consecutive lines, the first of which is at `start`.
+
+        Raises:
+            DataError: a row does not fit, and malformed rows are not returned; the message names the line.
+        """
+        options = self._options
+        values: list[Sequence[Any]] = []
+        delays: list[float] = []
+        malformed: list[Malformed] = []
+        for number, line in enumerate(lines, start.line):
+            if number <= options.header_lines:
+                continue
+            if self._skips_comments and (not (bare := line.lstrip()) or bare.startswith(b"#")):
+                continue
+            try:
+                delay, row = self._read(line.decode(options.encoding))
+            except (ValueError, OverflowError) as error:
+                column = error.column if isinstance(error, RefusedCellError) else ""
+                if not self._permissive:
+                    at = f"line {number}{f', column {column}' if column else ''}"
+                    message = f"{self._place}, {at}: {error}; {wanted_row(self._schema)}"
+                    raise DataError(message) from None
+                text = line.decode(options.encoding, errors="replace")
+                malformed.append(Malformed(len(values) + len(malformed), number, column, str(error), text))
+                continue
+            values.append(row)
+            delays.append(delay)
+        turned = zip(*values, strict=True) if values else ((),) * len(self._schema)
+        columns = [column_of(column, field.type) for column, field in zip(turned, self._schema, strict=True)]
+        batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        return FileRows(batch, tuple(malformed), start, np.array(delays) if options.has_delay else None)
 
 
-def _turned(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> Sequence[Sequence[Any]]:
-    return list(zip(*rows, strict=True)) if rows else [() for _ in schema]
-
-
-def row_reader(format: str, schema: pa.Schema, dialect: CsvDialect, options: RowOptions) -> ReadRow:
-    """Return the function from the text of a row to its delay and values.
-
-    Raises:
-        ValueError: SPL has no type for an attribute, or one of the option `types` is wrong.
-    """
+def _row_reader(format: str, schema: pa.Schema, dialect: CsvDialect, options: RowOptions) -> ReadRow:
     if format == "line":
         return lambda text: (0.0, (text,))
     type_ = spl_tuple(schema, options.required, format, options.types)
@@ -208,11 +200,8 @@ class LineStream:
     def __init__(
         self, format: str, schema: pa.Schema, dialect: CsvDialect, options: RowOptions, *, permissive: bool
     ) -> None:
-        self._format = format
-        self._schema = schema
-        self._options = options
-        self._permissive = permissive
-        self._read = row_reader(format, schema, dialect, options)
+        self._reader = LineReader("the bytes", format, schema, dialect, options, permissive=permissive)
+        self._eol = options.eol
         self.rest = b""
         self.lines = 0
 
@@ -226,24 +215,13 @@ class LineStream:
         Raises:
             DataError: a row does not fit, and malformed rows are not set aside.
         """
-        marker = (self._options.eol or "\n").encode()
-        *lines, self.rest = (self.rest + content).split(marker)
+        *lines, self.rest = (self.rest + content).split((self._eol or "\n").encode())
         if ended and self.rest:
             lines, self.rest = [*lines, self.rest], b""
         if not lines:
             return None
-        if self._options.eol is None:
+        if self._eol is None:
             lines = [line.removesuffix(b"\r") for line in lines]
         start = FilePosition(line=self.lines + 1)
         self.lines += len(lines)
-        sized = [(line, len(line)) for line in lines]
-        return rows_of_lines(
-            "the bytes",
-            sized,
-            self._format,
-            self._schema,
-            self._options,
-            start,
-            self._read,
-            permissive=self._permissive,
-        )
+        return self._reader.read(lines, start)

@@ -12,7 +12,7 @@ from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.expressions.constant_attributes import constants
 from streams_orchestration.operators.files.row_options import RowOptions, require_single_bytes
 from streams_orchestration.operators.files.rows import FilePosition
-from streams_orchestration.operators.files.spl_rows import SPL_FORMATS, row_reader, rows_of_lines
+from streams_orchestration.operators.files.spl_rows import SPL_FORMATS, LineReader
 from streams_orchestration.operators.formats.spl_binary import binary_tuple, check_binary, decoder
 from streams_orchestration.operators.formats.spl_texts import SPL_TYPES, check_types, spl_tuple
 from streams_orchestration.operators.journal.framing import Framing, Split, split_at
@@ -145,7 +145,9 @@ class NetworkSource(JournalSource):
         settings: NetworkParameters = self.parameters
         self.options = settings.row_options(self.decoded, self.context) if settings.by_streams else RowOptions()
         if settings.format in LINES:
-            self.read_row = row_reader(settings.format, self.decoded, settings.dialect(), self.options)
+            self.lines = LineReader(
+                "", settings.format, self.decoded, settings.dialect(), self.options, permissive=True
+            )
         elif settings.format == "bin":
             self.type = self.tuple_type()
 
@@ -174,16 +176,7 @@ class NetworkSource(JournalSource):
         return super().decode_messages(values)
 
     def _lines(self, values: Sequence[bytes]) -> Decoded:
-        rows = rows_of_lines(
-            "",
-            [(value, len(value)) for value in values],
-            self.parameters.format,
-            self.decoded,
-            self.options,
-            FilePosition(line=1),
-            self.read_row,
-            permissive=True,
-        )
+        rows = self.lines.read(values, FilePosition(line=1))
         bad = [Bad(row.line - 1, reason_of_column(row.column, row.reason)) for row in rows.malformed]
         return Decoded(rows.batch, tuple(bad))
 
