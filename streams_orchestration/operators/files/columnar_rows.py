@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from streams_orchestration.model.short_texts import shortened
 from streams_orchestration.operators.errors.errors import DataError
-from streams_orchestration.operators.files.rows import FilePosition, FileRows, Malformed
+from streams_orchestration.operators.files.rows import FilePosition, FileRows, Malformed, parse_by_halves
 from streams_orchestration.operators.formats.checks import UnfitValueError, check_nulls, check_values
 from streams_orchestration.operators.formats.misfits import form_of
 from streams_orchestration.operators.loading.libraries import pa, pq
@@ -20,14 +20,6 @@ from streams_orchestration.operators.tuples.batch import TupleBatch
 ColumnarFormat = Literal["parquet", "arrow"]
 _LONGEST = 4096
 """The number of characters that are kept of a malformed row."""
-
-
-class _Piece(NamedTuple):
-    """Consecutive rows of a row group or record batch."""
-
-    batch: pa.RecordBatch
-    before: int
-    """The number of rows of the group before this piece."""
 
 
 def read_columnar(
@@ -52,15 +44,16 @@ def read_columnar(
         for number, count, pieces in _groups(path, format, schema.names, start.number):
             unit = "row group" if format == "parquet" else "record batch"
             place = f"{unit} {number + 1} of {count}"
-            begin: FilePosition | None = start
+            begin, line = FilePosition(number, start.line), start.line
             for piece in pieces:
-                batch, misfits = _sifted(piece.batch, schema)
+                batch, misfits = _sifted(piece.select(schema.names), schema)
                 if misfits and not permissive:
-                    raise UnfitValueError(piece.before + misfits[0].position, misfits[0].column, misfits[0].reason)
-                rows = tuple(each._replace(line=start.line + each.position) for each in misfits)
-                yield FileRows(batch, rows, begin)
-                begin, start = None, FilePosition(number, start.line + piece.batch.num_rows)
-            start = FilePosition(number + 1, start.line)
+                    first = misfits[0]
+                    raise UnfitValueError(line - begin.line + first.position, first.column, first.reason)
+                rows = tuple(each._replace(line=line + each.position) for each in misfits)
+                yield FileRows(batch, rows, begin if line == begin.line else None)
+                line += piece.num_rows
+            start = FilePosition(number + 1, line)
     except UnfitValueError as error:
         message = f"{path}, {place}, {error}"
         raise DataError(message) from None
@@ -86,52 +79,41 @@ def columnar_schema(path: File, format: ColumnarFormat) -> pa.Schema:
 
 def _groups(
     path: File, format: ColumnarFormat, names: list[str], first: int
-) -> Iterator[tuple[int, int, Iterator[_Piece]]]:
+) -> Iterator[tuple[int, int, Iterator[pa.RecordBatch]]]:
     """Yield for each group, from number `first` on, its number, the number of all groups, and the group's rows.
 
-    The rows have the columns `names`, in this order.
+    The rows have at least the columns `names`.
     """
     if format == "parquet":
         with pq.ParquetFile(_source(path)) as file:
             for number in range(first, file.num_row_groups):
-                batches = file.iter_batches(row_groups=[number], columns=names, use_threads=False)
-                yield number, file.num_row_groups, _pieces(batches, names)
+                rows = file.iter_batches(row_groups=[number], columns=names, use_threads=False)
+                yield number, file.num_row_groups, rows
         return
     source = pa.memory_map(str(path)) if isinstance(path, Path) else _source(path)
     with source, pa.ipc.open_file(source) as file:
         for number in range(first, file.num_record_batches):
-            batches = (file.get_batch(each) for each in (number,))
-            yield number, file.num_record_batches, _pieces(batches, names)
-
-
-def _pieces(batches: Iterator[pa.RecordBatch], names: list[str]) -> Iterator[_Piece]:
-    before = 0
-    for batch in batches:
-        yield _Piece(batch.select(names), before)
-        before += batch.num_rows
+            yield number, file.num_record_batches, map(file.get_batch, (number,))
 
 
 def _sifted(batch: pa.RecordBatch, schema: pa.Schema) -> tuple[pa.RecordBatch, list[Malformed]]:
-    """Return the rows that fit as tuples, and the misfits, found by bisection. The `line` of misfits is 0."""
-    good: list[pa.RecordBatch] = []
-    misfits: list[Malformed] = []
-    pending = [(0, batch)]
-    while pending:
-        first, part = pending.pop()
-        try:
-            good.append(_tuples(part, schema))
-        except (pa.ArrowInvalid, DataError) as error:
-            if part.num_rows > 1:
-                middle = part.num_rows // 2
-                pending += [(first + middle, _copy(part, middle, part.num_rows)), (first, _copy(part, 0, middle))]
-            else:
-                misfits.append(Malformed(first, 0, *_reason(part, schema, error), _text(part)))
+    """Return the rows that fit as tuples, and the misfits. The `line` of misfits is 0."""
+    errors: dict[int, Exception] = {}
+    every = range(batch.num_rows)
+    good = parse_by_halves(every, lambda rows: _tuples(_copied(batch, rows), schema), errors)
+    wrong = [(row, _copied(batch, every[row : row + 1]), errors[row]) for row in sorted(errors)]
+    misfits = [Malformed(row, 0, *_reason(part, schema, error), _text(part)) for row, part, error in wrong]
     return pa.concat_batches(good) if good else pa.RecordBatch.from_pylist([], schema=schema), misfits
 
 
-def _copy(batch: pa.RecordBatch, begin: int, end: int) -> pa.RecordBatch:
-    """Return a copy of some rows. A slice would not do, since validating it also validates the rows around it."""
-    return pa.concat_batches([batch.slice(begin, end - begin), batch.slice(0, 0)])
+def _copied(batch: pa.RecordBatch, rows: range) -> pa.RecordBatch:
+    """Return a copy of some rows; the batch itself for all of them.
+
+    A slice would not do, since validating it also validates the rows around it.
+    """
+    if len(rows) == batch.num_rows:
+        return batch
+    return pa.concat_batches([batch.slice(rows.start, len(rows)), batch.slice(0, 0)])
 
 
 def _tuples(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -94,10 +94,10 @@ def parse_leniently(
         if certain:
             errors[number] = DataError("it cannot be read")
         else:
-            _read((number, number + 1), rows, parse, errors)
+            parse_by_halves(range(number, number + 1), lambda run: parse([rows[at] for at in run]), errors)
     left = [number for number in range(len(rows)) if number not in errors] if errors else range(len(rows))
     kept, failures = [rows[number] for number in left], dict[int, Exception]()
-    batches = _read((0, len(kept)), kept, parse, failures)
+    batches = parse_by_halves(range(len(kept)), lambda run: parse(kept[run.start : run.stop]), failures)
     errors |= {left[number]: error for number, error in failures.items()}
     table = pa.Table.from_batches(batches, schema=schema).combine_chunks().to_batches()
     malformed = tuple(
@@ -106,33 +106,34 @@ def parse_leniently(
     return FileRows(table[0] if table else pa.RecordBatch.from_pylist([], schema=schema), malformed)
 
 
-def _read(
-    run: tuple[int, int],
-    rows: Sequence[RawRow],
-    parse: Callable[[Sequence[RawRow]], pa.RecordBatch],
-    errors: dict[int, Exception],
+def parse_by_halves(
+    rows: range, parse: Callable[[range], pa.RecordBatch], errors: dict[int, Exception]
 ) -> list[pa.RecordBatch]:
-    """Parse a range of rows, and return the readable ones.
+    """Parse rows, and return the readable ones, in order.
 
-    Malformed rows are found by bisection, and their errors are added to `errors` by position in `rows`.
+    Args:
+        rows: the numbers of the rows.
+        parse: parses consecutive rows; raises an Arrow error or a ValueError, or returns fewer rows, if any of them is
+            malformed.
+        errors: gets the error of each malformed row by its number. These rows are found by bisection.
     """
     batches: list[pa.RecordBatch] = []
-    pending = [run] if run[0] < run[1] else []
+    pending = [rows] if rows else []
     while pending:
-        first, last = pending.pop()
+        part = pending.pop()
         try:
-            batch = parse(rows[first:last])
-            if batch.num_rows == last - first:
+            batch = parse(part)
+            if batch.num_rows == len(part):
                 batches.append(batch)
                 continue
             error: Exception = DataError(f"{batch.num_rows} rows in it")
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, ValueError) as raised:
             error = raised
-        if last - first > 1:
-            middle = (first + last) // 2
-            pending += [(middle, last), (first, middle)]
+        if len(part) > 1:
+            middle = len(part) // 2
+            pending += [part[middle:], part[:middle]]
         else:
-            errors[first] = error
+            errors[part.start] = error
     return batches
 
 
