@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -88,12 +89,7 @@ class IncrementalTable:
             DatabaseError: a column is missing, or the database refuses.
             DatabaseAwayError: the database cannot be reached.
         """
-        try:
-            with self._engine.connect() as connection:
-                self._prepare(connection)
-                return connection.scalar(sa.select(sa.func.max(self._by)).select_from(self._relation))
-        except SQLAlchemyError as error:
-            raise explained(error, self.name, self._url) from error
+        return self._scalar(sa.select(sa.func.max(self._by)).select_from(self._relation))
 
     def identity(self) -> TableIdentity | None:
         """Return the identity of the table; None for a query, a missing table, and except in SQLite for a view.
@@ -104,11 +100,8 @@ class IncrementalTable:
         """
         if self._table is None:
             return None
-        try:
-            with self._engine.connect() as connection:
-                return table_identity(connection, self._table)
-        except SQLAlchemyError as error:
-            raise explained(error, self.name, self._url) from error
+        with self._connected() as connection:
+            return table_identity(connection, self._table)
 
     def has_nulls(self) -> bool:
         """Return True if the growing column is null in some row; those rows are never read."""
@@ -138,27 +131,29 @@ class IncrementalTable:
         between = self._between(after, ceiling)
         last = sa.select(self._by).select_from(self._relation).where(*between).order_by(self._by)
         names = [*self._columns.values(), self.column]
-        try:
-            with self._engine.connect() as connection:
-                self._prepare(connection)
-                upper = connection.scalar(last.limit(1).offset(max(limit, 1) - 1))
-                upper = ceiling if upper is None else upper
-                statement = (
-                    sa.select(*(sa.column(name).label(f"c{number}") for number, name in enumerate(names)))
-                    .select_from(self._relation)
-                    .where(*self._between(after, upper))
-                    .order_by(self._by, *(sa.column(name) for name in self._order or ()))
-                )
-                rows = connection.execution_options(yield_per=CHUNK).execute(statement)
-                return Range(upper, [list(chunk) for chunk in rows.partitions()])
-        except SQLAlchemyError as error:
-            raise explained(error, self.name, self._url) from error
+        with self._connected() as connection:
+            self._prepare(connection)
+            upper = connection.scalar(last.limit(1).offset(max(limit, 1) - 1))
+            upper = ceiling if upper is None else upper
+            statement = (
+                sa.select(*(sa.column(name).label(f"c{number}") for number, name in enumerate(names)))
+                .select_from(self._relation)
+                .where(*self._between(after, upper))
+                .order_by(self._by, *(sa.column(name) for name in self._order or ()))
+            )
+            rows = connection.execution_options(yield_per=CHUNK).execute(statement)
+            return Range(upper, [list(chunk) for chunk in rows.partitions()])
 
     def _scalar(self, statement: Any) -> Any:
+        with self._connected() as connection:
+            self._prepare(connection)
+            return connection.scalar(statement)
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
         try:
             with self._engine.connect() as connection:
-                self._prepare(connection)
-                return connection.scalar(statement)
+                yield connection
         except SQLAlchemyError as error:
             raise explained(error, self.name, self._url) from error
 
