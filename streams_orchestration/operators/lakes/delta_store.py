@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -12,7 +12,6 @@ from streams_orchestration.operators.contract.parameters import Parameters
 from streams_orchestration.operators.storage.addresses import parse_address
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import is_address
-from streams_orchestration.operators.storage.remote import BUFFER_BYTES, RemoteStorage
 from streams_orchestration.operators.storage.storages import storage_of
 
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -81,22 +80,13 @@ class DeltaStore:
 
         return fs.PyFileSystem(DeltaStorageHandler(self.place, options=self.options()))
 
-    def put(self, source: IO[bytes], name: str) -> None:
-        """Write an object into the directory in an object store, atomically; replace an object of this name.
+    def put(self, file: Path, name: str) -> None:
+        """Send a file into the directory in an object store, atomically; replace an object of this name.
 
         Raises:
             StorageError: the store cannot be reached, or refuses.
         """
-        address = f"{self.place.rstrip('/')}/{name}"
-        path = parse_address(address).path
-
-        def send(system: Any) -> None:
-            with system.open_output_stream(path, compression=None) as target:
-                target.upload(source, BUFFER_BYTES)
-
-        storage = storage_of(self.place, options=self.storage)
-        assert isinstance(storage, RemoteStorage)
-        storage.call(address, send)
+        storage_of(self.place, options=self.storage).publish(file, f"{self.place.rstrip('/')}/{name}")
 
     def text(self, error: Exception) -> str:
         """Return the library's message in one line, without tuples and secrets."""

@@ -229,8 +229,8 @@ class DeltaTarget(LakeTarget):
         if self.store.is_local:
             bring_in(file.path, Path(self.name) / file.place)
             return
-        with opened(file.path) as source:
-            self.store.put(source, file.place)
+        with opened(file.path):  # raises WaitingFileError for a missing file
+            self.store.put(file.path, file.place)
 
     def _tuples(self, files: Sequence[DataFile]) -> pa.Table:
         """Return the tuples of files, including the partition columns.
