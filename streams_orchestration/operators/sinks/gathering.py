@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.storage.local import LocalStorage
-from streams_orchestration.operators.storage.port import Storage
+from streams_orchestration.operators.storage.storages import Storage
 
 SUCCESS = "_SUCCESS"
 """The name of the empty file that marks a directory as complete, as Hadoop, Spark and Flink write it."""

@@ -1,5 +1,5 @@
 """Storage of operators' files: this machine, or an object store.
 
-`port.py` defines the interface, `local.py` and `remote.py` implement it, and `storages.py` chooses an implementation by
-path.
+`local.py` and `remote.py` have the two kinds of storage, and `storages.py` chooses one by path. `port.py` has their
+files and errors.
 """

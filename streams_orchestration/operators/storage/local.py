@@ -18,28 +18,35 @@ from streams_orchestration.operators.storage.port import File, ListedFile
 class LocalStorage:
     """Storage on this machine. A published file gets its final name by a hard link, or else by a rename.
 
-    Methods raise OSError if a file or directory cannot be read or written; see `Storage`.
+    Methods raise OSError if a file or directory cannot be read or written.
     """
 
     base: Path = Path()
     """The directory against which relative paths are resolved."""
 
     def files(self, place: str) -> Sequence[File]:
-        """Return the files that a path, a directory, a pattern or a `package://` path names; see `resolve_inputs`."""
+        """Return the files that a path, a directory, a pattern or a `package://` path names; see `resolve_inputs`.
+
+        Raises:
+            ValueError: there are none; the message gives the remedy.
+        """
         return resolve_inputs(place, self.base)
 
     def file(self, place: str) -> Path:
-        """Return the path of a file."""
+        """Return the path of a file, which need not exist."""
         return self.base / place
 
     def below(self, place: str) -> Sequence[File]:
-        """Return all files below a directory, sorted by path; see `files_below`."""
+        """Return all files below a directory, sorted by path; none if it does not exist; see `files_below`."""
         return files_below(self.base / place)
 
     def listed(self, place: str) -> Sequence[ListedFile]:
         """Return the files in a directory, except those that are removed during the call.
 
         Symbolic links that lead nowhere, or back to themselves, are left out, too.
+
+        Raises:
+            NotADirectoryError, FileNotFoundError: there is no such directory.
         """
         files: list[ListedFile] = []
         with os.scandir(self.base / place) as entries:
@@ -50,28 +57,21 @@ class LocalStorage:
                         files.append(ListedFile(entry.name, status.st_size, status.st_mtime_ns))
         return files
 
-    def sizes(self, place: str) -> dict[str, int]:
-        """Return the sizes in bytes of all files below a directory."""
-        return {str(path): path.stat().st_size for path in map(Path, map(str, self.below(place)))}
-
-    def get(self, place: str) -> bytes:
-        """Return the whole content of a file."""
-        return (self.base / place).read_bytes()
-
     def put(self, place: str, data: Any) -> None:
         """Write a file atomically, by way of a temporary file, and create its directories."""
         path = self.base / place
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
 
-    def copy(self, place: str, other: str) -> None:
-        """Copy a file atomically, by way of a temporary file, and create the directories of the copy."""
-        self.put(other, self.get(place))
-
     def publish(self, pending: Path, final: str) -> None:
-        """Give a file its final name, never replacing another file, and create the directory; see `Storage.publish`.
+        """Give a file its final name, atomically, and create the directory. The pending name may remain.
 
-        The caller flushes the name with `sync_names`.
+        The name survives a loss of power only after `sync_names`. The call may be repeated after a crash at any point,
+        and by several processes at the same time.
+
+        Raises:
+            FileExistsError: another file has the final name.
+            FileNotFoundError: the pending file is gone, since another process published it or a reset removed it.
         """
         target = Path(final)
         make_directory(target.parent)

@@ -1,10 +1,8 @@
-"""`Storage`: the interface through which operators and the runtime access files, wherever they are."""
+"""Files as operators and the runtime read them wherever they are, and the errors of their storage."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, Protocol
 
 from streams_orchestration.model.names import leaves_directory
@@ -68,73 +66,6 @@ class ListedFile(NamedTuple):
     """Size in bytes."""
     modified: int
     """Modification time in nanoseconds since 1970."""
-
-
-class Storage(Protocol):
-    """A place with files. Methods of remote storage raise `StorageAwayError` and `StorageRefusedError`."""
-
-    def files(self, place: str) -> Sequence[File]:
-        """Return the files that a path names, sorted: one file, a directory's files, or the matches of a pattern.
-
-        Raises:
-            ValueError: there are none; the message gives the remedy.
-        """
-        ...
-
-    def file(self, place: str) -> File:
-        """Return the file with a path or address, which need not exist."""
-        ...
-
-    def below(self, place: str) -> Sequence[File]:
-        """Return all files below a directory, sorted; none if the directory does not exist."""
-        ...
-
-    def listed(self, place: str) -> Sequence[ListedFile]:
-        """Return the files directly in a directory, unordered.
-
-        Raises:
-            NotADirectoryError, FileNotFoundError: this machine has no such directory. An object store returns no files.
-        """
-        ...
-
-    def sizes(self, place: str) -> dict[str, int]:
-        """Return the sizes in bytes of all files below a directory, by their full names."""
-        ...
-
-    def get(self, place: str) -> bytes:
-        """Return the whole content of a file, with as few requests as possible.
-
-        Raises:
-            FileNotFoundError: the file does not exist.
-        """
-        ...
-
-    def put(self, place: str, data: Any) -> None:
-        """Write a file atomically from bytes or an Arrow buffer. It is complete when this returns.
-
-        May be repeated with the same bytes.
-        """
-        ...
-
-    def copy(self, place: str, other: str) -> None:
-        """Copy a file within the storage, atomically. May be repeated.
-
-        Raises:
-            FileNotFoundError: the file does not exist.
-        """
-        ...
-
-    def publish(self, pending: Path, final: str) -> None:
-        """Publish a local file under its final name, atomically. The pending name may remain.
-
-        On this machine, the name survives a loss of power only after `sync_names`. The call may be repeated after a
-        crash at any point, and by several processes at the same time.
-
-        Raises:
-            FileExistsError: another file of this machine has the final name. An object store replaces it.
-            FileNotFoundError: the pending file is gone, since another process published it or a reset removed it.
-        """
-        ...
 
 
 def is_address(text: str) -> bool:

@@ -97,7 +97,7 @@ class RemoteStorage:
             raise StorageAwayError(reason, address) from None
 
     def file(self, place: str) -> RemoteFile:
-        """Return the object at an address."""
+        """Return the object at an address, which need not exist."""
         return RemoteFile(self, parse_address(place))
 
     def files(self, place: str) -> Sequence[File]:
@@ -133,12 +133,12 @@ class RemoteStorage:
         return [RemoteFile(self, each) for each in self._below(parse_address(place))]
 
     def listed(self, place: str) -> Sequence[ListedFile]:
-        """Return the objects directly in a directory; a time that the store does not give is 0."""
+        """Return the objects directly in a directory, none without one; a time that the store does not give is 0."""
         infos = self._infos(parse_address(place), recursive=False)
         return [ListedFile(info.base_name, info.size, info.mtime_ns or 0) for info in infos]
 
     def sizes(self, place: str) -> dict[str, int]:
-        """Return the sizes in bytes of all objects below a directory."""
+        """Return the sizes in bytes of all objects below a directory, by their addresses."""
         address = parse_address(place)
         infos = self._infos(address, recursive=True)
         keys = {info.path.removeprefix(f"{address.store}/").lstrip("/"): info.size for info in infos}
@@ -155,12 +155,15 @@ class RemoteStorage:
         return self.call(place, whole)
 
     def put(self, place: str, data: Any) -> None:
-        """Write bytes to an object."""
+        """Write an object, atomically, from bytes or an Arrow buffer. May be repeated with the same bytes."""
         path = parse_address(place).path
         self.call(place, lambda system: self._send(system, pa.BufferReader(data), path))
 
     def copy(self, place: str, other: str) -> None:
-        """Copy an object, within the store if the library supports that, else by reading and writing its bytes."""
+        """Copy an object, within the store if the library supports that, else by reading and writing its bytes.
+
+        May be repeated.
+        """
         try:
             self.call(place, lambda system: system.copy_file(parse_address(place).path, parse_address(other).path))
         except StorageRefusedError as error:
@@ -193,7 +196,11 @@ class RemoteStorage:
         return [info for info in infos if info.is_file]
 
     def publish(self, pending: Path, final: str) -> None:
-        """Send a file, and replace an object of its name. Names are unique, so a repetition writes the same bytes."""
+        """Send a file, and replace an object of its name. Names are unique, so a repetition writes the same bytes.
+
+        Raises:
+            FileNotFoundError: the pending file is gone, since another process published it or a reset removed it.
+        """
         path = parse_address(final).path
         with pa.memory_map(str(pending)) as source:
             self.call(final, lambda system: self._send(system, source, path))

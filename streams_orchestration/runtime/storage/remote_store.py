@@ -12,13 +12,9 @@ from typing import TYPE_CHECKING, TypeVar
 from streams_orchestration import world
 from streams_orchestration.operators.storage.durable_files import write_whole
 from streams_orchestration.operators.storage.options import StorageOptions
-from streams_orchestration.operators.storage.port import (
-    Storage,
-    StorageAwayError,
-    StorageError,
-    StorageRefusedError,
-)
-from streams_orchestration.operators.storage.storages import storage_of
+from streams_orchestration.operators.storage.port import StorageAwayError, StorageError, StorageRefusedError
+from streams_orchestration.operators.storage.remote import RemoteStorage
+from streams_orchestration.operators.storage.storages import remote_storage
 from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.storage.store import HERE, Store, StoreError
 
@@ -73,7 +69,7 @@ class RemoteStore(Store):
         options = StorageOptions.model_validate_json(self.options)
         where = f" (endpoint {options.endpoint})" if options.endpoint is not None else ""
         try:
-            storage_of(self.root, options=options).listed(f"{self.root}/.none")
+            remote_storage(self.root, options).listed(f"{self.root}/.none")
         except StorageError as error:
             remedy = REFUSED if isinstance(error, StorageRefusedError) else AWAY
             message = f"{self.root}{where}: {error.reason}. {remedy}"
@@ -169,7 +165,7 @@ class RemoteStore(Store):
     def _place(self, address: str) -> str:
         return f"{self.root}/{address}"
 
-    def attempt(self, action: Callable[[Storage], T]) -> T:
+    def attempt(self, action: Callable[[RemoteStorage], T]) -> T:
         """Run an action in the storage, and return its result.
 
         While the storage is unavailable, a patient store repeats the action for `RETRY_SECONDS`, and logs each
@@ -180,7 +176,7 @@ class RemoteStore(Store):
             FileNotFoundError: the file does not exist.
         """
         try:
-            storage = storage_of(self.root, options=StorageOptions.model_validate_json(self.options))
+            storage = remote_storage(self.root, StorageOptions.model_validate_json(self.options))
         except ValueError as error:
             message = f"{self.root}: {error}. {REFUSED}"
             raise StoreError(message) from error

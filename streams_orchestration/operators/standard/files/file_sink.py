@@ -39,8 +39,8 @@ from streams_orchestration.operators.standard.files.whole_files import WholeFile
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.storage.local import files_below
-from streams_orchestration.operators.storage.port import File, Storage, is_address
-from streams_orchestration.operators.storage.storages import storage_of
+from streams_orchestration.operators.storage.port import File, is_address
+from streams_orchestration.operators.storage.storages import Storage, storage_of
 from streams_orchestration.operators.tuples.arrow_types import schema_ddl
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
