@@ -17,7 +17,14 @@ from streams_orchestration.console.histories import History
 from streams_orchestration.console.plans.compilers import Compilers
 from streams_orchestration.console.plans.routes import plan_routes
 from streams_orchestration.console.reader import SnapshotReader
-from streams_orchestration.console.responses import Answer, WrongRequestError, body_of, json_answer, wrong_request
+from streams_orchestration.console.responses import (
+    STATUSES,
+    Answer,
+    WrongRequestError,
+    body_of,
+    error_answer,
+    json_answer,
+)
 from streams_orchestration.console.samples import Samples
 from streams_orchestration.runtime import api
 
@@ -61,7 +68,7 @@ def create_app(reader: SnapshotReader, access: Access, compilers: Compilers | No
         routes=_routes(reader, access, compilers),
         middleware=middleware,
         lifespan=lifespan,
-        exception_handlers=dict.fromkeys((WrongRequestError, ClientDisconnect), wrong_request),
+        exception_handlers=dict.fromkeys((*STATUSES, ClientDisconnect), error_answer),
     )
 
 
@@ -190,8 +197,7 @@ def _session(access: Access) -> Answer:
 def _reset(reader: SnapshotReader, access: Access) -> Answer:
     """Return the handler of POST {unit, force}, which resets a unit.
 
-    It answers status 403 unless actions are allowed, 400 for a wrong request, 404 for an unknown application, and 409
-    if the unit is not reset.
+    It answers status 403 unless actions are allowed, 400 for a wrong request, and 409 if the unit is not reset.
     """
     from starlette.responses import JSONResponse
 
@@ -204,12 +210,12 @@ def _reset(reader: SnapshotReader, access: Access) -> Answer:
         unit, force = body.get("unit"), body.get("force", False)
         if not isinstance(unit, str) or not isinstance(force, bool):
             return JSONResponse({"error": "`unit` must be the name of a region or PE, and `force` true or false."}, 400)
+        reader.require(name)
         try:
-            reader.require(name)
             catalog = await asyncio.to_thread(api.open_catalog, reader.home, name)
             generation = await asyncio.to_thread(partial(api.reset_unit, catalog, name, unit, force=force))
-        except api.NotDeployedError as error:
-            return JSONResponse({"error": str(error)}, 404)
+        except api.NotDeployedError:
+            raise
         except api.StreamsRuntimeError as error:
             return JSONResponse({"error": str(error)}, 409)
         return JSONResponse({"unit": unit, "generation": generation})
@@ -218,15 +224,12 @@ def _reset(reader: SnapshotReader, access: Access) -> Answer:
 
 
 def _events(reader: SnapshotReader) -> Answer:
-    """Return the handler that streams the server-sent events of an application; 404 if the console does not show it."""
-    from starlette.responses import JSONResponse, StreamingResponse
+    """Return the handler that streams the server-sent events of an application."""
+    from starlette.responses import StreamingResponse
 
     async def answer(request: Request) -> Response:
         name = request.path_params["name"]
-        try:
-            reader.require(name)
-        except api.NotDeployedError as error:
-            return JSONResponse({"error": str(error)}, 404)
+        reader.require(name)
         return StreamingResponse(reader.events(name), media_type="text/event-stream")
 
     return answer

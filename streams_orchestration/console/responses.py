@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.compiler.explain import UnknownSubjectError
@@ -29,23 +29,36 @@ class UnknownPlanError(LookupError):
     """The console was not started with a spec, or no longer keeps the plan."""
 
 
-def json_answer(read: Callable[[Request], Any]) -> Answer:
-    """Return a route that calls `read` in a thread and answers with its document, or with its error as JSON.
+class BusyError(Exception):
+    """Too many pages wait for a compilation."""
 
-    An error has status 404 for an unknown application, part or plan, 400 for a wrong request, and 503 for another
-    error of the runtime or a class that cannot be imported; other errors are raised.
-    """
+
+STATUSES: Mapping[type[Exception], int] = {
+    api.NotDeployedError: 404,
+    UnknownSubjectError: 404,
+    UnknownPlanError: 404,
+    WrongRequestError: 400,
+    BusyError: 429,
+    api.StreamsRuntimeError: 503,
+    ImplementationError: 503,
+}
+"""Maps the errors with which a route answers to their statuses; the nearest class of an error counts."""
+
+
+async def error_answer(_request: Request, error: Exception) -> Response:
+    """Answer an error of `STATUSES` with its message as JSON; status 400 for a sender who has disconnected."""
+    from starlette.responses import JSONResponse
+
+    status = next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 400)
+    return JSONResponse({"error": str(error)}, status)
+
+
+def json_answer(read: Callable[[Request], Any]) -> Answer:
+    """Return a route that calls `read` in a thread and answers with its document. Errors are raised."""
     from starlette.responses import JSONResponse
 
     async def answer(request: Request) -> Response:
-        try:
-            return _Document(await asyncio.to_thread(read, request))
-        except (api.NotDeployedError, UnknownSubjectError, UnknownPlanError) as error:
-            return JSONResponse({"error": str(error)}, 404)
-        except WrongRequestError as error:
-            return JSONResponse({"error": str(error)}, 400)
-        except (api.StreamsRuntimeError, ImplementationError) as error:
-            return JSONResponse({"error": str(error)}, 503)
+        return _Document(await asyncio.to_thread(read, request))
 
     class _Document(JSONResponse):
         def render(self, content: Any) -> bytes:
@@ -76,10 +89,3 @@ async def body_of(request: Request) -> dict[str, Any]:
         message = "The body is not a JSON object."
         raise WrongRequestError(message)
     return document
-
-
-async def wrong_request(_request: Request, error: Exception) -> Response:
-    """Answer status 400, with the error's message, to a wrong request or one whose sender has disconnected."""
-    from starlette.responses import JSONResponse
-
-    return JSONResponse({"error": str(error)}, 400)

@@ -11,6 +11,7 @@ import click
 from streams_orchestration.compiler.logical_graph import ParallelRegion
 from streams_orchestration.compiler.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.console.responses import WrongRequestError
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.secrets import without_secrets
@@ -35,7 +36,7 @@ LABELS = {
 }
 
 
-class ChoiceError(ValueError):
+class ChoiceError(WrongRequestError):
     """A page's choice is not possible, mostly with the message of the command line."""
 
 

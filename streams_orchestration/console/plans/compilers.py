@@ -22,7 +22,7 @@ from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.console.plans.choices import ChoiceError, Choices
 from streams_orchestration.console.plans.task import PlanRequest
-from streams_orchestration.console.responses import UnknownPlanError
+from streams_orchestration.console.responses import BusyError, UnknownPlanError
 from streams_orchestration.runtime import api
 
 COMPILE_TIMEOUT_SECONDS = 60.0
@@ -32,10 +32,6 @@ MAX_CACHED_PLANS = 8
 MAX_WAITING_PAGES = 4
 """The most pages that may wait for their turn."""
 _COMMAND = [sys.executable, "-m", "streams_orchestration.console.plans.worker"]
-
-
-class BusyError(Exception):
-    """Too many pages wait for a compilation."""
 
 
 @dataclass(slots=True)

@@ -8,11 +8,10 @@ from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.console.detail_panel import requested, subject
 from streams_orchestration.console.graphs import graph_of
-from streams_orchestration.console.plans.choices import ChoiceError
-from streams_orchestration.console.plans.compilers import BusyError, Compilers
+from streams_orchestration.console.plans.compilers import Compilers
 from streams_orchestration.console.plans.documents import stages_document
 from streams_orchestration.console.reader import SnapshotReader
-from streams_orchestration.console.responses import UnknownPlanError, WrongRequestError, body_of, json_answer
+from streams_orchestration.console.responses import WrongRequestError, body_of, json_answer
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -31,15 +30,9 @@ def plan_routes(reader: SnapshotReader, compilers: Compilers) -> list[BaseRoute]
         body = await body_of(request)
         spec = body.get("spec")
         if not isinstance(spec, str):
-            return JSONResponse({"error": "`spec` must be a spec with which the console was started."}, 400)
-        try:
-            return JSONResponse(await compilers.compile(spec, body.get("choices", {}), body.get("before")))
-        except UnknownPlanError as error:
-            return JSONResponse({"error": str(error)}, 404)
-        except ChoiceError as error:
-            return JSONResponse({"error": str(error)}, 400)
-        except BusyError as error:
-            return JSONResponse({"error": str(error)}, 429)
+            message = "`spec` must be a spec with which the console was started."
+            raise WrongRequestError(message)
+        return JSONResponse(await compilers.compile(spec, body.get("choices", {}), body.get("before")))
 
     return [
         Route("/api/plans", json_answer(documents.listed), methods=["GET"]),

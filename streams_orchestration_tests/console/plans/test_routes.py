@@ -14,8 +14,9 @@ from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.console.access import Access
 from streams_orchestration.console.app import create_app
 from streams_orchestration.console.plans.choices import ChoiceError
-from streams_orchestration.console.plans.compilers import MAX_CACHED_PLANS, MAX_WAITING_PAGES, BusyError, Compilers
+from streams_orchestration.console.plans.compilers import MAX_CACHED_PLANS, MAX_WAITING_PAGES, Compilers
 from streams_orchestration.console.reader import SnapshotReader
+from streams_orchestration.console.responses import BusyError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.deployed import Deployed
 from streams_orchestration_tests.console.plans.specs import write_spec
