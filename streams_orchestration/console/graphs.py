@@ -8,7 +8,7 @@ drawn around PEs if it contains all their operators, and inside a PE if the PE c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -107,22 +107,11 @@ def _logical(compilation: Compilation, decided: Set[str]) -> Graph:
         for operator in region.starts:
             starts.setdefault(operator, []).append(f"starts region {region.index}")
     tree = _Tree("")
-    places: list[str | None] = []
     for operator in logical.operators:
         tree.add(operator.composites, operator.index)
     kept = tree.kept()
-    for operator in logical.operators:
-        places.append(tree.box(operator.composites, kept))
-    boxes = tuple(
-        GraphBox(
-            tree.id(path),
-            tree.box(path[:-1], kept),
-            "composite",
-            _named(path[-1], widths),
-            _region(regions, members),
-        )
-        for path, members in kept.items()
-    )
+    places = [tree.box(operator.composites, kept) for operator in logical.operators]
+    boxes = tuple(replace(box, kind="composite", label=_named(box.label, widths)) for box in tree.boxes(kept, regions))
     operators = tuple(
         GraphOperator(
             operator.name,
@@ -179,11 +168,8 @@ def _in_composites(compilation: Compilation, region_of: Sequence[int]) -> tuple[
     for operator, path in enumerate(paths):
         tree.add(path[:-1], operator)
     kept = tree.kept()
-    boxes = [
-        GraphBox(tree.id(path), tree.box(path[:-1], kept), _kind(path[-1]), path[-1], _region(region_of, members))
-        for path, members in kept.items()
-    ]
-    return boxes, {operator: tree.box(path[:-1], kept) for operator, path in enumerate(paths)}
+    place_of = {operator: tree.box(path[:-1], kept) for operator, path in enumerate(paths)}
+    return list(tree.boxes(kept, region_of)), place_of
 
 
 def _in_pes(compilation: Compilation, region_of: Sequence[int]) -> tuple[list[GraphBox], dict[int, str | None]]:
@@ -201,43 +187,17 @@ def _in_pes(compilation: Compilation, region_of: Sequence[int]) -> tuple[list[Gr
             inner[pe.id].add(paths[operator][len(outer[pe.id]) : -1], operator)
     kept = around.kept()
     members = {pe.id: pe.operators for pe in fusion.pes}
-    boxes = [
-        GraphBox(
-            around.id(path),
-            around.box(path[:-1], kept),
-            _kind(path[-1]),
-            path[-1],
-            _region(region_of, [operator for pe in pes for operator in members[pe]]),
-        )
-        for path, pes in kept.items()
-    ]
+    within = {path: [operator for pe in pes for operator in members[pe]] for path, pes in kept.items()}
+    boxes = list(around.boxes(within, region_of))
     place_of: dict[int, str | None] = {}
     for pe in fusion.pes:
         own = f"pe:{pe.id}"
-        boxes.append(
-            GraphBox(
-                own,
-                around.box(outer[pe.id], kept),
-                "pe",
-                f"PE {pe.id}",
-                _region(region_of, pe.operators),
-                pe.id,
-                pe.host,
-            )
-        )
+        region = _region(region_of, pe.operators)
+        boxes.append(GraphBox(own, around.box(outer[pe.id], kept), "pe", f"PE {pe.id}", region, pe.id, pe.host))
         tree = inner[pe.id]
         inside = tree.kept()
         boxes += [
-            GraphBox(
-                tree.id(path),
-                tree.box(path[:-1], inside) or own,
-                _kind(path[-1]),
-                path[-1],
-                _region(region_of, held),
-                pe.id,
-                pe.host,
-            )
-            for path, held in inside.items()
+            replace(box, parent=box.parent or own, pe=pe.id, host=pe.host) for box in tree.boxes(inside, region_of)
         ]
         for operator in pe.operators:
             place_of[operator] = tree.box(paths[operator][len(outer[pe.id]) : -1], inside) or own
@@ -341,6 +301,17 @@ class _Tree:
     def kept(self) -> dict[BoxPath, list[int]]:
         """Return path -> members, for the boxes with more than one direct child."""
         return {path: members for path, members in self.held.items() if len(self.children[path]) > 1}
+
+    def boxes(self, kept: dict[BoxPath, list[int]], regions: Sequence[int]) -> Iterator[GraphBox]:
+        """Yield the kept boxes.
+
+        Args:
+            kept: path -> operators.
+            regions: the consistent region of every operator; -1 for none.
+        """
+        for path, operators in kept.items():
+            region = _region(regions, operators)
+            yield GraphBox(self.id(path), self.box(path[:-1], kept), _kind(path[-1]), path[-1], region)
 
     def box(self, path: BoxPath, kept: dict[BoxPath, list[int]]) -> str | None:
         """Return the id of the innermost kept box at the path or around it; None if there is none."""
