@@ -11,7 +11,7 @@ from streams_orchestration.operators.formats.json_objects import ObjectReader, R
 from streams_orchestration.operators.formats.texts import values_of
 from streams_orchestration.operators.loading.libraries import compute as pc
 from streams_orchestration.operators.loading.libraries import np, pa, pa_json
-from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.arrow_types import type_name, with_leaves
 
 ONE_BY_ONE = 256
 """Up to this many objects are parsed one by one if one of them is refused; more are halved first."""
@@ -130,13 +130,7 @@ def _on_one_line(text: bytes) -> bytes:
 def _read_as(kind: pa.DataType) -> pa.DataType:
     """Return the type that Arrow parses for an attribute type: times and bytes are parsed as texts first."""
     types = pa.types
-    if types.is_temporal(kind) or types.is_binary(kind):
-        return pa.string()
-    if types.is_list(kind):
-        return pa.list_(_read_as(kind.value_type))
-    if types.is_struct(kind):
-        return pa.struct([part.with_type(_read_as(part.type)) for part in kind])
-    return kind
+    return with_leaves(kind, lambda leaf: pa.string() if types.is_temporal(leaf) or types.is_binary(leaf) else leaf)
 
 
 def _to_attribute_type(array: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -9,7 +9,7 @@ from typing import Any
 from streams_orchestration.operators.errors.errors import check_attributes
 from streams_orchestration.operators.formats.spl_bounds import check_bounds
 from streams_orchestration.operators.loading.libraries import pa
-from streams_orchestration.operators.tuples.arrow_types import is_text, type_name, whole_range
+from streams_orchestration.operators.tuples.arrow_types import is_text, type_name, whole_range, with_leaves
 from streams_orchestration.spl.programs.values import default_of, plain_function, unplain_function
 from streams_orchestration.spl.types.columns import has_text_of_column, type_of_column
 from streams_orchestration.spl.types.text import text_of, value_of
@@ -208,16 +208,13 @@ def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 def _with_times(kind: pa.DataType, *, as_integers: bool) -> pa.DataType:
     """Return a type in which times are replaced by integers, or by times in nanoseconds."""
-    types = pa.types
-    if types.is_timestamp(kind):
-        return pa.int64() if as_integers else pa.timestamp("ns", kind.tz)
-    if types.is_map(kind):
-        return pa.map_(*(_with_times(part, as_integers=as_integers) for part in (kind.key_type, kind.item_type)))
-    if types.is_list(kind):
-        return pa.list_(_with_times(kind.value_type, as_integers=as_integers))
-    if types.is_struct(kind):
-        return pa.struct([part.with_type(_with_times(part.type, as_integers=as_integers)) for part in kind])
-    return kind
+
+    def converted(leaf: pa.DataType) -> pa.DataType:
+        if not pa.types.is_timestamp(leaf):
+            return leaf
+        return pa.int64() if as_integers else pa.timestamp("ns", leaf.tz)
+
+    return with_leaves(kind, converted)
 
 
 def texts_of(column: pa.Array, type_: Type, *, quoted: bool) -> list[str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.lakes.errors import LakeRefusedError
 from streams_orchestration.operators.loading.libraries import pa
-from streams_orchestration.operators.tuples.arrow_types import type_name
+from streams_orchestration.operators.tuples.arrow_types import is_binary, is_text, type_name
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,7 @@ def _same(kind: pa.DataType, target: pa.DataType) -> bool:
     types = pa.types
     if types.is_nested(kind) and types.is_nested(target):
         return _shape(kind) == _shape(target)
-    text = (types.is_string, types.is_large_string, types.is_string_view)
-    binary = (types.is_binary, types.is_large_binary, types.is_binary_view)
-    return kind == target or any(
-        any(check(kind) for check in checks) and any(check(target) for check in checks) for checks in (text, binary)
-    )
+    return kind == target or any(check(kind) and check(target) for check in (is_text, is_binary))
 
 
 def _shape(kind: pa.DataType) -> object:
@@ -138,9 +134,9 @@ def _shape(kind: pa.DataType) -> object:
         return tuple((field.name, _shape(field.type)) for field in kind)
     if types.is_nested(kind):
         return ("list", _shape(kind.value_type))
-    if types.is_large_string(kind) or types.is_string_view(kind):
+    if is_text(kind):
         return pa.string()
-    return pa.binary() if types.is_large_binary(kind) or types.is_binary_view(kind) else kind
+    return pa.binary() if is_binary(kind) else kind
 
 
 def _alike(kind: pa.DataType, target: pa.DataType) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import decimal
 import functools
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from streams_orchestration.expressions.types import outer_parts
@@ -154,7 +154,7 @@ def default_value(kind: pa.DataType) -> Any:
         return []
     if is_text(kind):
         return ""
-    if _is_binary(kind):
+    if is_binary(kind):
         return b""
     if types.is_boolean(kind):
         return False
@@ -181,7 +181,7 @@ def fits(kind: pa.DataType, target: pa.DataType) -> bool:
         return types.is_date(target) or types.is_timestamp(target)
     if types.is_nested(kind) or types.is_nested(target):
         return _fits_nested(kind, target)
-    alike = (types.is_timestamp, is_text, _is_binary)
+    alike = (types.is_timestamp, is_text, is_binary)
     return any(check(kind) and check(target) for check in alike)
 
 
@@ -218,17 +218,26 @@ def without_unsigned(kind: pa.DataType) -> pa.DataType:
     Unsigned integers of 64 bits become `decimal(20, 0)`. Types in lists, maps and structs are converted, too. Databases
     and Spark have neither unsigned integers nor nanoseconds.
     """
-    types = pa.types
     wider = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20)}
-    if types.is_timestamp(kind) and kind.unit == "ns":
-        return pa.timestamp("us", kind.tz)
+
+    def converted(leaf: pa.DataType) -> pa.DataType:
+        if pa.types.is_timestamp(leaf) and leaf.unit == "ns":
+            return pa.timestamp("us", leaf.tz)
+        return wider.get(leaf, leaf)
+
+    return with_leaves(kind, converted)
+
+
+def with_leaves(kind: pa.DataType, convert: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """Return a type in which `convert` replaces the types within lists, maps and structs, or the type itself."""
+    types = pa.types
     if types.is_map(kind):
-        return pa.map_(without_unsigned(kind.key_type), without_unsigned(kind.item_type))
+        return pa.map_(with_leaves(kind.key_type, convert), with_leaves(kind.item_type, convert))
     if types.is_list(kind):
-        return pa.list_(without_unsigned(kind.value_type))
+        return pa.list_(with_leaves(kind.value_type, convert))
     if types.is_struct(kind):
-        return pa.struct([part.with_type(without_unsigned(part.type)) for part in kind])
-    return wider.get(kind, kind)
+        return pa.struct([part.with_type(with_leaves(part.type, convert)) for part in kind])
+    return convert(kind)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -268,5 +277,6 @@ def is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
-def _is_binary(kind: pa.DataType) -> bool:
+def is_binary(kind: pa.DataType) -> bool:
+    """Return True if the Arrow type is a type of bytes, of any memory layout."""
     return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
