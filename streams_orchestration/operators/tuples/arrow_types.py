@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import decimal
 import functools
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from streams_orchestration.expressions.types import outer_parts
-from streams_orchestration.model.schema import Attribute, Schema, parse_schema, quoted
+from streams_orchestration.expressions.types import in_spark, parse_type
+from streams_orchestration.model.schema import Attribute, Schema, parse_schema
 from streams_orchestration.operators.loading.libraries import np, pa
 
 SHOWN_ATTRIBUTES = 8
 """The largest number of attributes that the error about a row lists."""
-
-
-@functools.cache
-def _simple_types() -> dict[str, pa.DataType]:
-    """Map each DDL name of a type without parts, such as `bigint`, to its Arrow type."""
-    from streams_orchestration.expressions.arrow import SIMPLE
-
-    return {name: kind for name, kind in SIMPLE.items() if name != "void" and not name.startswith("interval")}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -69,17 +60,9 @@ def required_attributes(ddl: str) -> tuple[str, ...]:
 
 def arrow_type(text: str) -> pa.DataType:
     """Return the Arrow type for the canonical DDL type of one attribute."""
-    if (simple := _simple_types().get(text)) is not None:
-        return simple
-    if match := re.fullmatch(r"decimal\((\d+), (\d+)\)", text):
-        return pa.decimal128(int(match[1]), int(match[2]))
-    kind, _, inner = text.removesuffix(">").partition("<")
-    if kind == "array":
-        return pa.list_(arrow_type(inner))
-    if kind == "map":
-        key, value = outer_parts(inner)
-        return pa.map_(arrow_type(key), arrow_type(value))
-    return pa.struct(list(arrow_schema(inner)))
+    from streams_orchestration.expressions import arrow
+
+    return arrow.arrow_type(parse_type(text))
 
 
 def wanted_row(schema: pa.Schema) -> str:
@@ -110,28 +93,17 @@ def type_name(kind: pa.DataType) -> str:
 
 
 def _type_ddl(name: str, kind: pa.DataType) -> str:
-    types = pa.types
-    for text, simple in _simple_types().items():
-        if kind == simple:
-            return text
-    if types.is_decimal(kind):
-        return f"decimal({kind.precision}, {kind.scale})"
-    if types.is_large_string(kind) or types.is_string_view(kind):
-        return "string"
-    if types.is_large_binary(kind) or types.is_binary_view(kind):
-        return "binary"
-    if types.is_timestamp(kind):
-        return "timestamp" if kind.tz else "timestamp_ntz"
-    if types.is_dictionary(kind):
-        return _type_ddl(name, kind.value_type)
-    if types.is_list(kind) or types.is_large_list(kind):
-        return f"array<{_type_ddl(name, kind.value_type)}>"
-    if types.is_map(kind):
-        return f"map<{_type_ddl(name, kind.key_type)}, {_type_ddl(name, kind.item_type)}>"
-    if types.is_struct(kind):
-        return f"struct<{', '.join(f'{quoted(part.name)}: {_type_ddl(name, part.type)}' for part in kind)}>"
-    message = f"{name}: {kind} is not a type of an attribute"
-    raise ValueError(message)
+    from streams_orchestration.expressions.arrow import type_of
+
+    try:
+        type_ = type_of(kind)
+    except ValueError as error:
+        message = f"{name}: {error}"
+        raise ValueError(message) from None
+    if not type_.is_attribute:
+        message = f"{name}: {kind} is not a type of an attribute"
+        raise ValueError(message)
+    return str(type_)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -267,9 +239,7 @@ def ddl_without_unsigned(ddl: str) -> str:
     if not ddl:
         return ddl
     attributes = parse_schema(ddl).attributes
-    return Schema(
-        tuple(each._replace(type=_type_ddl(each.name, without_unsigned(arrow_type(each.type)))) for each in attributes)
-    ).ddl
+    return Schema(tuple(each._replace(type=str(in_spark(parse_type(each.type)))) for each in attributes)).ddl
 
 
 def is_text(kind: pa.DataType) -> bool:
