@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,8 +16,6 @@ from streams_orchestration.operators.storage.input_files import go_to, open_deco
 
 FIRST_BYTES = 1 << 20
 """Size of the first block in bytes. Each block is twice as large as the previous one, up to the maximum."""
-_MARK = b"\xef\xbb\xbf"
-"""The byte order mark; Arrow skips it at the beginning of any input."""
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
@@ -82,7 +81,8 @@ class CsvBlocks:
         """
         if not isinstance(piece, RowBlock):
             return FileRows(piece)
-        text = b"\n" + piece.text if piece.text.startswith(_MARK) and piece.place else piece.text
+        # Arrow skips a byte order mark at the beginning of any input
+        text = b"\n" + piece.text if piece.text.startswith(BOM_UTF8) and piece.place else piece.text
         try:
             batch = read_rows(text, piece.names, self.schema, self.file.dialect)
         except (pa.ArrowInvalid, pa.ArrowKeyError, DataError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 
 from streams_orchestration.operators.errors.errors import DataError
@@ -13,8 +14,6 @@ from streams_orchestration.operators.storage.port import File
 from streams_orchestration.operators.tuples.arrow_types import wanted_row
 
 BLOCK_BYTES = 4 << 20
-_MARK = b"\xef\xbb\xbf"
-"""The UTF-8 byte order mark, with which a file may begin."""
 
 
 def read_json_lines(path: File, schema: pa.Schema, start: FilePosition, *, permissive: bool) -> Iterator[FileRows]:
@@ -42,7 +41,7 @@ def read_json_lines(path: File, schema: pa.Schema, start: FilePosition, *, permi
 
 def _rows(path: File, lines: list[bytes], schema: pa.Schema, start: FilePosition, *, permissive: bool) -> FileRows:
     if start.number == 0:
-        lines = [lines[0].removeprefix(_MARK), *lines[1:]]
+        lines = [lines[0].removeprefix(BOM_UTF8), *lines[1:]]
     content = b"".join(lines)
     try:
         return FileRows(read_lines(content if content.endswith(b"\n") else content + b"\n", len(lines), schema))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
@@ -24,8 +25,6 @@ SMALL_BYTES = 1 << 16
 LONGEST_ROW_BYTES = 1 << 20
 """A quote without its pair within this many bytes is malformed, and the next row begins on the next line."""
 
-_MARK = b"\xef\xbb\xbf"
-"""The UTF-8 byte order mark, with which a file may begin."""
 HEADER_BYTES = 1 << 16
 """The number of bytes that are searched for the header first."""
 
@@ -74,7 +73,7 @@ class TolerantCsvFile:
         Without a header line, the schema gives the names.
         """
         text = file.read(HEADER_BYTES)
-        mark = len(_MARK) if text.startswith(_MARK) else 0
+        mark = len(BOM_UTF8) if text.startswith(BOM_UTF8) else 0
         if not self.file.has_header_line:
             return self.schema.names, FilePosition(mark)
         ended = False
@@ -125,7 +124,7 @@ class TolerantCsvFile:
     def _parse(self, text: bytes, names: list[str]) -> pa.RecordBatch:
         if not text.strip(b"\r\n"):
             return pa.RecordBatch.from_pylist([], schema=self.schema)
-        if text.startswith(_MARK):
+        if text.startswith(BOM_UTF8):
             text = b"\n" + text  # the mark is a character here, not the beginning of a file
         return read_rows(text, names, self.schema, self.file.dialect)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
@@ -21,8 +22,6 @@ from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.tuples.arrow_types import nulls_in
 
 PLAIN = CsvDialect()
-_MARK = b"\xef\xbb\xbf"
-"""The UTF-8 byte order mark. Within a message it is an ordinary character."""
 MessageFormat = Literal["json", "csv", "raw"]
 
 
@@ -158,9 +157,9 @@ def _csv_parser(schema: pa.Schema, dialect: CsvDialect) -> Parser:
         if dialect.quoted and any(line.count(b'"') % 2 for line in lines):
             message = "a quote is not closed"
             raise DataError(message)
-        if any(b"\n" in line or b"\r" in line or line.startswith(_MARK) for line in lines):
-            # one by one, since a message must not affect how others are split into rows
-            batches = [read((b"\n" if line.startswith(_MARK) else b"") + line + b"\n") for line in lines]
+        if any(b"\n" in line or b"\r" in line or line.startswith(BOM_UTF8) for line in lines):
+            # one by one, since a message must not affect how others are split into rows; a mark is a character there
+            batches = [read((b"\n" if line.startswith(BOM_UTF8) else b"") + line + b"\n") for line in lines]
         else:
             batches = [read(b"\n".join(lines) + b"\n")]
         expected = len(lines) // len(batches)  # all in one batch, or one in each

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 
 from streams_orchestration.operators.formats.checks import utf8_fault
@@ -19,8 +20,6 @@ TABLES = frozenset(("text/csv", "application/csv"))
 
 _BLANK = BLANK.decode()
 _SPACE = re.compile(f"[{_BLANK}]*")
-_MARK = b"\xef\xbb\xbf"
-"""The UTF-8 byte order mark, with which a body may begin."""
 
 
 class BodyError(ValueError):
@@ -55,7 +54,7 @@ def messages_of(body: bytes, kind: str, format: MessageFormat, names: Sequence[s
     if format == "json" and media in LINES:
         return [line.strip(BLANK) for line in body.split(b"\n") if line.strip(BLANK)]
     if format == "csv" and media in TABLES:
-        rows = _rows(body.removeprefix(_MARK))
+        rows = _rows(body.removeprefix(BOM_UTF8))
         if "header=present" in options and rows:
             _check_header(rows.pop(0), names, separator)
         return rows
