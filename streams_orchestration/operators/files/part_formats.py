@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -103,7 +103,7 @@ def _merge_tables(
     files: Sequence[Path], target: IO[bytes], read: Callable[[Path], pa.Table], begin: Callable[..., Any]
 ) -> None:
     """Write the tuples of one or more files in large row groups, so that the result reads like a file written once."""
-    groups = _groups(read(path) for path in files)
+    groups = (portion.combine_chunks() for portion in portions(map(read, files), MERGED_BYTES))
     first = next(groups)
     with begin(target, first.schema) as writer:
         writer.write_table(first)
@@ -111,12 +111,13 @@ def _merge_tables(
             writer.write_table(group)
 
 
-def _groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def portions(tables: Iterable[pa.Table], least: int) -> Iterator[pa.Table]:
+    """Yield the tuples of tables, in order, in portions of at least `least` bytes, except the last."""
     gathered: list[pa.Table] = []
     for table in tables:
         gathered.append(table)
-        if sum(each.nbytes for each in gathered) >= MERGED_BYTES:
-            yield pa.concat_tables(gathered).combine_chunks()
+        if sum(each.nbytes for each in gathered) >= least:
+            yield pa.concat_tables(gathered)
             gathered = []
     if gathered:
-        yield pa.concat_tables(gathered).combine_chunks()
+        yield pa.concat_tables(gathered)

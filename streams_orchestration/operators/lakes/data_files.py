@@ -17,10 +17,17 @@ from typing import IO, Any, NamedTuple
 
 from streams_orchestration import world
 from streams_orchestration.operators.contract.operator import PendingFile
+from streams_orchestration.operators.files.part_formats import portions
 from streams_orchestration.operators.files.partitions import partitioned
 from streams_orchestration.operators.loading.libraries import pa, pq
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
-from streams_orchestration.operators.sinks.epoch_sink import WaitingFileError, altered, content_of
+from streams_orchestration.operators.sinks.epoch_sink import (
+    WaitingFileError,
+    altered,
+    content_of,
+    read_batches,
+    write_tuples,
+)
 from streams_orchestration.operators.storage.durable_files import checksum_of, durable, link_or_copy
 
 SMALL_BYTES = 16 << 20
@@ -133,11 +140,7 @@ class _OpenFile:
 def _written(directory: Path, table: pa.Table) -> PendingFile:
     if table.nbytes >= SMALL_BYTES:
         return _OpenFile(directory, table.schema).finish(table)
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"{world.new_id()}.arrow"
-    with durable(path, synced=False) as file, pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table)
-    return PendingFile(path, None, table.num_rows, path.stat().st_size)
+    return write_tuples(directory, table)
 
 
 @contextmanager
@@ -176,29 +179,13 @@ def _gathered(
                 small.append(path)
             else:
                 yield DataFile(path, place, _name(key, path.stem), checksums.get(path))
-        for number, part in enumerate(_runs(small, checksums)):
+        tables = (_read_arrow(path, checksums.get(path)) for path in small)
+        for number, part in enumerate(portions(tables, MERGED_BYTES)):
             yield _write_merged(key, number, part, place, scratch)
 
 
-def _runs(files: Sequence[Path], checksums: Mapping[Path, int]) -> Iterator[pa.Table]:
-    """Yield the tuples of files in portions of at least `MERGED_BYTES`, except the last, for one data file each."""
-    tables: list[pa.Table] = []
-    for path in files:
-        tables.append(_read_arrow(path, checksums.get(path)))
-        if sum(table.nbytes for table in tables) >= MERGED_BYTES:
-            yield pa.concat_tables(tables)
-            tables = []
-    if tables:
-        yield pa.concat_tables(tables)
-
-
 def _read_arrow(path: Path, checksum: int | None) -> pa.Table:
-    data = content_of(path, checksum)
-    try:
-        with pa.ipc.open_file(pa.BufferReader(data)) as reader:
-            return reader.read_all()
-    except (OSError, pa.ArrowInvalid) as error:
-        raise WaitingFileError(path) from error
+    return pa.Table.from_batches([batch.arrow for batch in read_batches(path, checksum)])
 
 
 def _write_merged(key: DeliveryKey, number: int, tuples: pa.Table, place: str, scratch: Path) -> DataFile:

@@ -138,11 +138,7 @@ class EpochSink(Operator):
         kept: list[pa.RecordBatch] = self.__dict__.pop("_kept", [])
         if not kept:
             return ()
-        path = waiting_directory(self.context) / f"{world.new_id()}.arrow"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with durable(path, synced=False) as file, pa.ipc.new_file(file, kept[0].schema) as writer:
-            writer.write_table(pa.Table.from_batches(kept).combine_chunks(), MOST_TUPLES)
-        return (PendingFile(path, None, sum(batch.num_rows for batch in kept), path.stat().st_size),)
+        return (write_tuples(waiting_directory(self.context), pa.Table.from_batches(kept).combine_chunks()),)
 
 
 def waiting_directory(context: OperatorContext) -> Path:
@@ -150,8 +146,21 @@ def waiting_directory(context: OperatorContext) -> Path:
     return context.pending / context.name.replace("[", "(").replace("]", ")")
 
 
+def write_tuples(directory: Path, tuples: pa.Table) -> PendingFile:
+    """Write tuples to a new Arrow file in a directory, which is created if it is missing.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{world.new_id()}.arrow"
+    with durable(path, synced=False) as file, pa.ipc.new_file(file, tuples.schema) as writer:
+        writer.write_table(tuples, MOST_TUPLES)
+    return PendingFile(path, None, tuples.num_rows, path.stat().st_size)
+
+
 def read_batches(path: Path, checksum: int | None = None) -> Iterator[TupleBatch]:
-    """Yield the tuples of a file that `prepare_commit` has written.
+    """Yield the tuples of a file that `write_tuples` has written.
 
     Args:
         path: the path of the file.
