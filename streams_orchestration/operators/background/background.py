@@ -46,15 +46,12 @@ class Background:
     def cpu_ns(self) -> int:
         """Return the processor time in nanoseconds that all the owner's threads have used so far; 0 if unknown."""
         with _LOCK:
-            return self._spent()
+            return self._ended + sum(time.clock_gettime_ns(clock) for clock in self._clocks.values())
 
     def taken_ns(self) -> int:
         """Return the processor time in nanoseconds since the last call, and begin to count again."""
         before, self._reported = self._reported, self.cpu_ns()
         return self._reported - before
-
-    def _spent(self) -> int:
-        return self._ended + sum(time.clock_gettime_ns(clock) for clock in self._clocks.values())
 
 
 def background_cpu_ns() -> int:

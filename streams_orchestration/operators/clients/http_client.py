@@ -182,14 +182,12 @@ class HttpTarget:
             HttpAwayError: the request may be accepted later.
             RefusedError: the request will never be accepted.
         """
-        self._judge(answer.status_code, answer.reason, answer.headers.get("Retry-After"))
-
-    def _judge(self, status: int, reason: str | None, retry_after: str | None) -> None:
+        status: int = answer.status_code
         if 200 <= status < 300:
             return
-        text = f"{self.place}: answered {status} {reason or ''}".rstrip()
+        text = f"{self.place}: answered {status} {answer.reason or ''}".rstrip()
         if status_passes(status):
-            raise HttpAwayError(text, _seconds(retry_after))
+            raise HttpAwayError(text, _seconds(answer.headers.get("Retry-After")))
         if 300 <= status < 400:
             message = f"{text}: the receiver has moved, and requests are not redirected; set url to its new address"
             raise RefusedError(message)

@@ -188,7 +188,8 @@ class JournalSource(SourceOperator):
         """
         files = self.reader.files
         if offset and offset["journal"] != files.id:
-            former = self._former(offset["journal"])
+            path = former_journal(self.context, offset["journal"])
+            former = None if path is None else JournalReader(path)
             if former is None and not offset.get("restored"):
                 self._lose(f"{files.directory}: the journal is missing; it has the next message, {offset['next']}", 0)
             elif former is not None:
@@ -227,14 +228,6 @@ class JournalSource(SourceOperator):
             raise DataError(message)
         self.context.logger.warning("%s: skipped", what)
         self.context.metrics.counter("lost", "messages that were deleted before they were read").add(count)
-
-    def _former(self, journal: str) -> JournalReader | None:
-        """Return the journal of the operator that this one replaced in a redeploy, found by its id.
-
-        None if there is none.
-        """
-        path = former_journal(self.context, journal)
-        return None if path is None else JournalReader(path)
 
     def _measure(self, offset: Offset) -> None:
         behind = max(self.reader.files.durable() - offset["next"], 0) if offset else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,7 +24,6 @@ from streams_orchestration.operators.implementations.implementation import make_
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.state import dump_state, load_state, plain_digest
 from streams_orchestration.operators.testing.watermarks import HarnessWatermarks, declared_role, in_ticks
-from streams_orchestration.operators.tuples.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.tuples.watermarks import END, IDLE, Idle, Watermark, Watermarks
 
@@ -76,18 +76,13 @@ class OperatorHarness:
             ValueError: a tuple type or `event_time` is wrong, the operator's `check` finds a fault, a method is missing
                 or has a wrong signature, or as for `make_operator`.
         """
-        self.context = OperatorContext(
-            name=kind.__name__,
-            inputs=tuple(arrow_schema(ddl) for ddl in inputs),
-            outputs=tuple(None if ddl is None else arrow_schema(ddl) for ddl in outputs),
-            required=tuple(required_attributes(ddl or "") for ddl in outputs),
-            base=base,
+        self.context = replace(
+            OperatorContext.declared(kind.__name__, inputs, outputs, base, time_zone=time_zone),
             results=results,
             pending=results / "_outputs",
             names=results / "_names",
             channel=channel,
             max_channels=max_channels,
-            time_zone=time_zone,
             submit=self._submitted,
             punctuate=lambda port, mark: self.sent.append((port, mark)),
         )
