@@ -6,8 +6,9 @@ families of labels only. No rate is exposed, and no label with unbounded values 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Generic, Literal, TypeVar
 
 from streams_orchestration.runtime.observing.snapshots import Snapshot
@@ -17,6 +18,7 @@ Labels = tuple[str, ...]
 """Values of labels, in the order of their names."""
 Sample = tuple[Labels, float]
 Thing = TypeVar("Thing")
+Part = TypeVar("Part")
 UNITS = {"seconds": "s", "bytes": "By"}
 """Last word of a name -> the unit in OpenTelemetry's notation (UCUM)."""
 
@@ -52,6 +54,23 @@ class Subject(Generic[Thing]):
     """The part of its metrics' names after the prefix."""
     labels: tuple[str, ...]
     of: Callable[[Snapshot], Iterable[tuple[Labels, Thing]]]
+
+    def parts(self, name: str, labels: Mapping[str, str], find: Callable[[Thing], Iterable[Part]]) -> Subject[Part]:
+        """Return the subject of parts of these things.
+
+        Args:
+            name: the part of its metrics' names after the prefix.
+            labels: further label -> the attribute of a part that is its value, as in `status.name`.
+            find: finds the parts of a thing.
+        """
+        values = [attrgetter(attribute) for attribute in labels.values()]
+
+        def of(snapshot: Snapshot) -> Iterator[tuple[Labels, Part]]:
+            for own, thing in self.of(snapshot):
+                for part in find(thing):
+                    yield (*own, *(str(value(part)) for value in values)), part
+
+        return Subject(name, (*self.labels, *labels), of)
 
     def gauge(self, name: str, about: str, value: Callable[[Thing], float | None]) -> Family:
         """Return a family of values that go up and down, or of times. A value of None gives no sample."""
