@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from streams_orchestration.compiler.tour import tour_page
-from streams_orchestration.runtime.observing.exposition.page import with_tables
 from streams_orchestration_tests.generated import functions_source, operators_source
 from streams_orchestration_tests.generated.diagnostics_page import diagnostics_page
 from streams_orchestration_tests.generated.functions_page import functions_page
+from streams_orchestration_tests.generated.metrics_page import with_tables
 from streams_orchestration_tests.generated.operators_page import operators_page
 
 GENERATED: dict[str, Callable[[str], str]] = {

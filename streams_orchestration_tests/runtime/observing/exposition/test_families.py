@@ -7,11 +7,11 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from streams_orchestration.runtime.observing.exposition import page
 from streams_orchestration.runtime.observing.exposition.families import all_families
 from streams_orchestration.runtime.observing.metrics import CustomMetric
 from streams_orchestration.runtime.observing.snapshots import ObservedApplication
 from streams_orchestration_tests.cli.made_up import metrics, operator_metrics, status
+from streams_orchestration_tests.generated import metrics_page
 from streams_orchestration_tests.runtime.observing.exposition.samples import made_up
 
 ROOT = Path(__file__).parents[4]
@@ -55,5 +55,5 @@ def test_units_are_those_of_opentelemetry():
 
 
 def test_the_page_has_every_name():
-    written = page.tables()
+    written = metrics_page.tables()
     assert all(f"`{family.name}`" in written for family in all_families())
