@@ -217,20 +217,17 @@ class Catalog:
         """Return a value that differs if the catalog's file is replaced by another one; see `Database.identity`."""
         return self._database.identity()
 
-    @contextmanager
-    def read(self) -> Generator[Connection]:
-        """Open a transaction that reads one consistent state of the catalog.
+    def read(self) -> AbstractContextManager[Connection]:
+        """Return a transaction that reads one consistent state of the catalog.
 
         Raises:
             CatalogUnavailableError: the catalog cannot be used at present; the call may be repeated.
             CatalogError: the catalog cannot be used.
         """
-        with self._transaction("read") as connection:
-            yield connection
+        return self._transaction("read")
 
-    @contextmanager
-    def write(self) -> Generator[Connection]:
-        """Open a write transaction, which commits when the block ends and changes nothing when the block raises.
+    def write(self) -> AbstractContextManager[Connection]:
+        """Return a write transaction, which commits when the block ends and changes nothing when the block raises.
 
         The commit is notified to the processes that wait for a change.
 
@@ -239,12 +236,10 @@ class Catalog:
             CatalogUnavailableError: nothing was changed; the call may be repeated.
             CatalogError: nothing was changed; the catalog cannot be used.
         """
-        with self._transaction("write") as connection:
-            yield connection
+        return self._transaction("write")
 
-    @contextmanager
-    def write_unit(self, application: str, unit: str) -> Generator[Connection]:
-        """Open a write transaction that takes turns only with writers of the same unit, and with `write`.
+    def write_unit(self, application: str, unit: str) -> AbstractContextManager[Connection]:
+        """Return a write transaction that takes turns only with writers of the same unit, and with `write`.
 
         It may write the rows of the unit and of its PEs, and the rows that these PEs have written. The rows of other
         units that it reads may change before it commits.
@@ -254,8 +249,7 @@ class Catalog:
             CatalogUnavailableError: nothing was changed; the call may be repeated.
             CatalogError: nothing was changed; the catalog cannot be used.
         """
-        with self._transaction("unit", f"{application}/{unit}") as connection:
-            yield connection
+        return self._transaction("unit", f"{application}/{unit}")
 
     def together(self, connection: Connection) -> AbstractContextManager[None]:
         """Return a context that sends its statements in one batch if the database can; the statements return no rows.
@@ -265,9 +259,8 @@ class Catalog:
         """
         return self._database.together(connection)
 
-    @contextmanager
-    def note(self) -> Generator[Connection]:
-        """Open a transaction of one statement, on rows that only this process writes, such as a heartbeat.
+    def note(self) -> AbstractContextManager[Connection]:
+        """Return a transaction of one statement, on rows that only this process writes, such as a heartbeat.
 
         If the database can do so, the transaction does not wait for other writers. Its commit is not notified.
 
@@ -275,8 +268,7 @@ class Catalog:
             CatalogUnavailableError: the statement may be repeated.
             CatalogError: nothing was changed; the catalog cannot be used.
         """
-        with self._transaction("note") as connection:
-            yield connection
+        return self._transaction("note")
 
     def close(self) -> None:
         """Close the idle connections, and end all waits for a change."""
