@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from streams_orchestration.operators.contract.offset import Offsets
@@ -171,22 +171,7 @@ class BatchPlan:
 
     def header(self) -> BatchPlan:
         """Return the plan for tasks of later levels: without the inputs, the token and the bounded run."""
-        return BatchPlan(
-            self.life,
-            self.generation,
-            self.batch,
-            self.epoch,
-            self.boundary,
-            self.final,
-            self.limit,
-            self.position,
-            (),
-            self.states,
-            self.planned_at,
-            self.plan_seconds,
-            resets=self.resets,
-            readership=self.readership,
-        )
+        return replace(self, inputs=(), token="", bounded=None)
 
 
 @dataclass(frozen=True, slots=True)
