@@ -32,7 +32,7 @@ from streams_orchestration.runtime.observing.metrics import (
     stream_metrics,
 )
 from streams_orchestration.runtime.programs.counts import Counts
-from streams_orchestration.runtime.queries.watermark_alignment import stored_clocks
+from streams_orchestration.runtime.queries.watermark_alignment import read_clocks
 from streams_orchestration.runtime.units.reading import application_row
 
 
@@ -82,7 +82,7 @@ def read_metrics(catalog: Catalog, application: str, now: float | None = None) -
                     reported,
                     now,
                     read_timed_imports(connection, application),
-                    _clocks(connection, application, row.bounded),
+                    read_clocks(connection, application, row.bounded),
                 )
                 if reported
                 else ()
@@ -97,13 +97,6 @@ def _event_time_inputs(compilation: bytes) -> tuple[EventTimeInputs, ...]:
         return event_time_inputs(load(Compilation, compilation))
     except ValidationError:
         return ()
-
-
-def _clocks(connection: Connection, application: str, run: str | None) -> dict[str, int]:
-    """Return the watermarks of the sources for which others may have to wait (EV65)."""
-    p = tables.pe
-    positions = connection.scalars(select(p.c.position).where(p.c.application == application, p.c.feeds))
-    return {name: value for position in positions for name, value in stored_clocks(position, run).items()}
 
 
 def _recorded(connection: Connection, application: str, now: float) -> tuple[Recorded, ...]:

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.errors.errors import StaleGenerationError
 from streams_orchestration.runtime.programs.batches import Position, Segment
 from streams_orchestration.runtime.queries.pe_view import PeView, StreamView
 from streams_orchestration.runtime.queries.planning import uncommitted_streams
-from streams_orchestration.runtime.queries.watermark_alignment import stored_clocks
+from streams_orchestration.runtime.queries.watermark_alignment import read_clocks
 from streams_orchestration.runtime.settings.limits import SEGMENTS_LIMIT
 from streams_orchestration.runtime.sinks.sinks import late_outputs
 from streams_orchestration.runtime.tasks.stored_states import newest_states
@@ -123,9 +123,8 @@ def read_view(catalog: Catalog, program: PeProgram, generation: int | None = Non
 
 def _clocks(connection: Connection, program: PeProgram, run: str | None) -> dict[str, int]:
     """Return the watermarks of the sources of other PEs for which the sources of a PE may have to wait (EV65)."""
-    feeding = select(_p.c.position).where(_p.c.application == program.application, _p.c.feeds, _p.c.id != program.pe)
-    found = [stored_clocks(position, run) for position in connection.scalars(feeding)]
-    return {name: value for each in found for name, value in each.items() if name in program.awaited_sources}
+    clocks = read_clocks(connection, program.application, run)
+    return {name: value for name, value in clocks.items() if name in program.awaited_sources}
 
 
 def _has_begun(connection: Connection, program: PeProgram) -> bool:

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from sqlalchemy import Connection, bindparam, select
+
 from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.tuples.watermarks import END, IDLE
-from streams_orchestration.runtime.catalog.rows import StoredPosition
+from streams_orchestration.runtime.catalog import tables
+
+_p = tables.pe
+_POSITIONS = select(_p.c.position).where(_p.c.application == bindparam("of"), _p.c.feeds)
 
 
 def counted_clocks(clocks: Mapping[str, int], passed: Collection[str]) -> dict[str, int]:
@@ -23,15 +28,19 @@ def counted_clocks(clocks: Mapping[str, int], passed: Collection[str]) -> dict[s
     return {name: value for name, value in clocks.items() if value not in (IDLE, END) and name not in passed}
 
 
-def stored_clocks(position: StoredPosition, run: str | None) -> dict[str, int]:
-    """Return the watermarks of a PE's sources that others wait for.
+def read_clocks(connection: Connection, application: str, run: str | None) -> dict[str, int]:
+    """Return the watermarks of an application's sources that others wait for, from the last commits.
 
     Args:
-        position: the position of the PE.
+        connection: the connection of a transaction.
+        application: the name of the application.
         run: the id of the bounded run; None for an unbounded run.
     """
-    through = {name for name, reached in position.get("reached", {}).items() if reached == run}
-    return counted_clocks(position.get("clocks", {}), through.union(position["exhausted"]))
+    clocks: dict[str, int] = {}
+    for position in connection.scalars(_POSITIONS, {"of": application}):
+        through = {name for name, reached in position.get("reached", {}).items() if reached == run}
+        clocks |= counted_clocks(position.get("clocks", {}), through.union(position["exhausted"]))
+    return clocks
 
 
 def slowest_peer(role: EventTimeRole, clocks: Mapping[str, int]) -> str | None:
