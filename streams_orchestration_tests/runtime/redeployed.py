@@ -59,7 +59,7 @@ def visits(directory: Path, width: int, pes: int, kept: Sequence[str] = ("k", "n
 def undecided() -> Iterator[None]:
     """Let no redeploy on trial be decided in the block."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(advancing, "is_trial_under_way", lambda *_: False)
+        patch.setattr(advancing, "decide", lambda *_: None)
         yield
 
 

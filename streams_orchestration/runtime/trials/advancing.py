@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.trials import is_trial_under_way
 from streams_orchestration.runtime.trials.trial import decide
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import UnitsStatus
@@ -24,10 +23,7 @@ def advance_application(catalog: Catalog, application: str, units: Iterable[str]
         StreamsRuntimeError: a changed unit was removed meanwhile, or a rule of the recovery protocol is broken.
     """
     advance_units(catalog, application, units)
-    with catalog.read() as connection:
-        due = is_trial_under_way(connection, application)
-    if due:
-        decide(catalog, application)
+    decide(catalog, application)
 
 
 def advance_and_read_units(catalog: Catalog, application: str) -> UnitsStatus:

@@ -26,7 +26,7 @@ from streams_orchestration.runtime.catalog.trial_transitions import (
     replace_trial,
     revert_trial,
 )
-from streams_orchestration.runtime.catalog.trials import read_trial
+from streams_orchestration.runtime.catalog.trials import is_trial_under_way, read_trial
 from streams_orchestration.runtime.catalog.unit_transitions import hide_epochs, show_epochs
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.sinks.retraction import retract
@@ -75,14 +75,17 @@ def open_trial(
 def decide(catalog: Catalog, application: str) -> None:
     """Close the open trial of an application if it can be decided: keep the new plan, or restore the previous one.
 
-    Files that the catalog no longer names, and retracted outputs, are removed. The application must be wanted to run.
+    Files that the catalog no longer names, and retracted outputs, are removed. Nothing is done if there is no open
+    trial, or the application is not wanted to run.
 
     Raises:
         InvariantError: the rollback breaks a rule of the protocol.
     """
     with catalog.read() as connection:
+        if not is_trial_under_way(connection, application):
+            return
         trial = read_trial(connection, application)
-        if trial is None or trial.state != "OPEN" or judge_trial(connection, trial).state == "OPEN":
+        if trial is None or judge_trial(connection, trial).state == "OPEN":
             return
     garbage: list[str] = []
     with catalog.write() as connection:
