@@ -214,7 +214,7 @@ class _Tick:
             before = self.memories[application]
             status = api.advance_and_read_status(self.catalog, application)
             decisions = api.decide_resets(status, api.now(), before.known)
-            self.resets += [pool.submit(self.begin_reset, failure) for failure in decisions.resets]
+            self.resets += [pool.submit(self.try_reset, failure) for failure in decisions.resets]
             self.memories[application] = before.with_resets(decisions)
             if not late:
                 self.collect_events(status, decisions, mark)
@@ -262,7 +262,7 @@ class _Tick:
         if self.events or decisions.resets:
             self.found = _Found.RECORDS
 
-    def begin_reset(self, failure: api.UnitFailure) -> None:
+    def try_reset(self, failure: api.UnitFailure) -> None:
         """Begin the reset of a unit here, since a run takes seconds to start. If that fails, the run begins it."""
         name = f"{failure.application}: {failure.unit}"
         try:
