@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
+from streams_orchestration.model.containers import listed
 from streams_orchestration.operators.clients.http_client import cause_of
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.toolkits.oauth import OAuth1
@@ -186,11 +187,6 @@ def properties_in(lines: Iterable[str]) -> dict[str, str]:
     """
     pairs = [each.partition("=") for each in lines if "=" in each and not each.lstrip().startswith("#")]
     return {name.strip(): value.strip() for name, _, value in pairs}
-
-
-def listed(value: str | Sequence[str]) -> list[str]:
-    """Return the texts of a parameter that takes one text or several."""
-    return [value] if isinstance(value, str) else list(value)
 
 
 class HttpCallParameters(TypedPortParameters):

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from pydantic import Field
 
+from streams_orchestration.model.containers import listed
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.journal.intake import Intake
@@ -21,7 +22,6 @@ from streams_orchestration.operators.toolkits.http_calls import (
     HttpCaller,
     HttpCallParameters,
     failure_text,
-    listed,
 )
 from streams_orchestration.operators.toolkits.http_post import check_response
 from streams_orchestration.operators.toolkits.tuple_to_json import text_attribute

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from pydantic import Field
 
 from streams_orchestration import world
+from streams_orchestration.model.containers import listed
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.errors.errors import DataError
@@ -19,7 +20,6 @@ from streams_orchestration.operators.toolkits.http_calls import (
     JSON,
     HttpAnswer,
     HttpCallParameters,
-    listed,
 )
 from streams_orchestration.operators.toolkits.tuple_to_json import JSON_STRING, attribute_type
 from streams_orchestration.operators.toolkits.typed_ports import tuple_values

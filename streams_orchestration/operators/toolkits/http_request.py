@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from pydantic import Field
 
+from streams_orchestration.model.containers import listed
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext
 from streams_orchestration.operators.errors.errors import DataError, TupleError
 from streams_orchestration.operators.loading.libraries import np
@@ -19,7 +20,6 @@ from streams_orchestration.operators.toolkits.http_calls import (
     HttpAnswer,
     HttpCaller,
     headers_of,
-    listed,
     properties_of,
 )
 from streams_orchestration.operators.toolkits.oauth import OAuth1

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field
 
+from streams_orchestration.model.containers import listed
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.operators.contract.operator import OperatorContext
 from streams_orchestration.operators.journal.intake import Intake
@@ -64,9 +65,10 @@ class InetSourceParameters(TypedPortParameters, JournalParameters):
         default=0, alias="emitTuplePerRecordCount", ge=0, description="Number of records in a list."
     )
 
+    @property
     def addresses(self) -> list[str]:
-        """Return the addresses."""
-        return [self.uri_list] if isinstance(self.uri_list, str) else self.uri_list
+        """The addresses."""
+        return listed(self.uri_list)
 
     def target(self, type_: Tuple) -> tuple[str, Type]:
         """Return the attribute that gets the data, with its type. Raise ValueError if data cannot have that type."""
@@ -103,7 +105,7 @@ class InetSource(FetchingSource):
         """
         assert isinstance(parameters, InetSourceParameters)
         parameters.target(parameters.output_type(context))
-        for each in parameters.addresses():
+        for each in parameters.addresses:
             if not parameters.ignore_uri_check_exception and not each.startswith(("http://", "https://", "file:/")):
                 message = f"URIList: {masked(each)!r:.80} begins with none of http://, https:// and file:/"
                 raise ValueError(message)
@@ -113,7 +115,7 @@ class InetSource(FetchingSource):
     @classmethod
     def destination(cls, context: OperatorContext, parameters: InetSourceParameters) -> str:
         """Return the addresses."""
-        return ", ".join(map(masked, parameters.addresses()))
+        return ", ".join(map(masked, parameters.addresses))
 
     # --- in the host's process
 
@@ -125,12 +127,12 @@ class InetSource(FetchingSource):
         """
         given: InetSourceParameters = self.parameters
         _, kind = given.target(given.output_type(self.context))
-        documents = [_Document(each, given, self.context.base) for each in given.addresses()]
+        documents = [_Document(each, given, self.context.base) for each in given.addresses]
         gathered: list[str] = []
         fetches = 0
         try:
             await asyncio.sleep(given.init_delay)
-            intake.receiving(masked(given.addresses()[0]))
+            intake.receiving(masked(given.addresses[0]))
             while True:
                 begins = fetches > 0 or not given.do_not_stream_initial_fetch
                 for document in documents:

@@ -12,7 +12,7 @@ from streams_orchestration.operators.contract.parameters import Parameters
 from streams_orchestration.operators.expressions.spl.types import written_tuple_type
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.tuples.batch import TupleBatch
-from streams_orchestration.spl.types.types import Tuple, Type
+from streams_orchestration.spl.types.types import Tuple
 
 
 class TypedPortParameters(Parameters):
@@ -70,29 +70,25 @@ def tuple_values(batch: TupleBatch, type_: Tuple) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def default_values(type_: Type, count: int) -> list[Any]:
-    """Return the default of a type as often as there are tuples."""
+def output_columns(
+    found: Sequence[Mapping[str, Any]], type_: Tuple, others: Mapping[str, Sequence[Any]] | None = None
+) -> dict[str, pa.Array]:
+    """Return the columns of tuples whose values were found in part.
+
+    Args:
+        found: the values that were found for each tuple.
+        type_: the type of the tuples.
+        others: for some attributes, the value of each tuple that is taken if none was found; others have defaults.
+
+    Raises:
+        RunError: a value cannot be stored in a column.
+    """
+    from streams_orchestration.spl.programs.columns import array_of
     from streams_orchestration.spl.programs.values import default_of
 
-    return [default_of(type_)] * count
-
-
-def output_columns(found: Sequence[Mapping[str, Any]], type_: Tuple) -> dict[str, pa.Array]:
-    """Return the columns of tuples whose values were found in part; the other values are defaults.
-
-    Raises RunError if a value cannot be stored in a column.
-    """
     columns: dict[str, pa.Array] = {}
     for each in type_.attributes:
-        [default] = default_values(each.type, 1)
-        columns[each.name] = output_column([values.get(each.name, default) for values in found], type_, each.name)
+        given = (others or {}).get(each.name) or [default_of(each.type)] * len(found)
+        values = [own.get(each.name, other) for own, other in zip(found, given, strict=True)]
+        columns[each.name] = array_of(values, each.type)
     return columns
-
-
-def output_column(values: Sequence[Any], type_: Tuple, name: str) -> pa.Array:
-    """Return SPL values as the column of an attribute. Raises RunError if a value cannot be stored in a column."""
-    from streams_orchestration.spl.programs.columns import array_of
-
-    kind = type_.type_of(name)
-    assert kind is not None
-    return array_of(list(values), kind)

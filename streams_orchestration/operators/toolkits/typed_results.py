@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from streams_orchestration.operators.contract.operator import Operator
-from streams_orchestration.operators.toolkits.typed_ports import column_values, default_values, output_column
+from streams_orchestration.operators.toolkits.typed_ports import column_values, output_columns
 from streams_orchestration.operators.tuples.batch import TupleBatch
+from streams_orchestration.spl.types.types import Tuple
 
 
 class TypedResults:
@@ -27,14 +28,9 @@ class TypedResults:
 
         Raises RunError if a value cannot be stored in its column.
         """
-        columns: dict[str, Any] = {}
-        for each in self.made.attributes:
-            name = each.name
-            if name in self.copied and not any(name in values for values in found):
-                columns[name] = batch.arrow.column(name)
-                continue
-            copied = name in self.copied
-            given = column_values(batch, self.given, name) if copied else default_values(each.type, len(batch))
-            values = [own.get(name, other) for own, other in zip(found, given, strict=True)]
-            columns[name] = output_column(values, self.made, name)
+        set_names = {name for values in found for name in values}
+        others = {name: column_values(batch, self.given, name) for name in self.copied & set_names}
+        unchanged = self.copied - set_names
+        made = Tuple(tuple(each for each in self.made.attributes if each.name not in unchanged))
+        columns = {name: batch.arrow.column(name) for name in unchanged} | output_columns(found, made, others)
         self.operator.submit(TupleBatch.from_columns(columns, self.operator.context.output_schema()))
