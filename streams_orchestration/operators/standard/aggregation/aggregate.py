@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.operators.contract.clock_operator import ClockOperator
 from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
 from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
 from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
+from streams_orchestration.operators.expressions.spl.text import SplText
 from streams_orchestration.operators.inputs.failed_tuples import FailureFilter
-from streams_orchestration.operators.inputs.key_columns import KeyColumns
+from streams_orchestration.operators.inputs.key_columns import KeyColumns, has_expressions
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.standard.aggregation.aggregate_columns import compile_aggregate
 from streams_orchestration.operators.standard.aggregation.event_time_groups import (
@@ -22,7 +24,7 @@ from streams_orchestration.operators.standard.aggregation.event_time_groups impo
 from streams_orchestration.operators.standard.aggregation.group_results import GroupResults
 from streams_orchestration.operators.standard.aggregation.parameters import AggregateParameters, aggregate_window
 from streams_orchestration.operators.standard.aggregation.window_groups import WindowGroups
-from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
+from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding, names_in
 from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.windows.clause import Window
@@ -48,13 +50,46 @@ class Aggregate(ClockOperator):
 
     @classmethod
     def state_attributes(cls, parameters: AggregateParameters) -> Collection[str] | None:
-        """Return the attributes that the state depends on, None for all; see `AggregateParameters.state_attributes`."""
-        return parameters.state_attributes()
+        """Return the attributes that tumbling windows or panes use; None for sliding windows, `takeLast`, and SPL.
+
+        Raises:
+            ExpressionError: an output function is not an expression.
+        """
+        window = aggregate_window(parameters.window)
+        keys = (*parameters.group_by, *parameters.partition_by)
+        if any(isinstance(each, SplText) for each in (*parameters.output.values(), *keys)):
+            return None
+        if parameters.take_last or (isinstance(window, Window) and not window.tumbling):
+            return None
+        attributes = [*keys, *parameters.window_attributes]
+        return names_in(*map(name_token, attributes), *parameters.output.values())
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: AggregateParameters) -> Sharding:
-        """Return the keys by which the state can be divided, or a refusal; see `AggregateParameters.sharding`."""
-        return parameters.sharding()
+        """Return whether and by which keys the state can be divided among channels.
+
+        Partitions are divided by their keys, unless these are expressions, or windows count or give up partitions
+        within a channel. Windows that punctuation or the clock closes, and windows of event time without partitions,
+        can be divided in any way. Any other window without partitions cannot be divided.
+        """
+        window, keys = aggregate_window(parameters.window), tuple(parameters.partition_by)
+        if has_expressions(keys):
+            return Sharding(refusal="is windows partitioned by expressions; by attributes, they could be divided")
+        if not isinstance(window, Window):
+            return Sharding(keys=(keys,)) if keys else Sharding(anyhow=True)
+        eviction = (window.by_clock() if parameters.by == "clock" else window).eviction
+        given_up = "" if window.partitions is None else window.partitions.kind
+        if given_up in ("partitionCount", "tupleCount") or (given_up and eviction.closes_all):
+            return Sharding(
+                refusal=f"is partitions of one channel, which {given_up}(...) counts or evicts within the channel"
+            )
+        if eviction.closes_all:
+            return Sharding(anyhow=True)
+        if not keys:
+            return Sharding(
+                refusal="is one window over all tuples of a channel; windows of partitions could be divided"
+            )
+        return Sharding(keys=(keys,))
 
     @classmethod
     def keeps_state(cls, before: AggregateParameters, after: AggregateParameters) -> bool:

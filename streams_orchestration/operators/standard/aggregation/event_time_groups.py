@@ -103,7 +103,7 @@ class EventTimeGroups:
         """The attributes that the groups need; None for all, since a failure shows the whole tuple."""
         divides = len(own_outputs(operator.context, operator.parameters)) > LATE_PORT
         self._arrivals = PaneArrivals(operator, role, self.panes, divides=divides)
-        self._sender = FiringSender(operator, role)
+        self._sender = FiringSender(operator, placed=0 in role.outputs)
 
     def on_time(self) -> None:
         """Do nothing: the clock closes no pane."""

@@ -1,9 +1,8 @@
-"""Submits the firings of an Aggregate with windows of event time, and watermarks in front of and among them."""
+"""Submits the firings of an Aggregate, with windows of event time also watermarks in front of and among them."""
 
 from __future__ import annotations
 
 from streams_orchestration.operators.contract.operator import Operator, Punctuation
-from streams_orchestration.operators.event_time.role import EventTimeRole
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.tuples.batch import TupleBatch
 from streams_orchestration.operators.tuples.watermarks import Watermarks
@@ -12,9 +11,10 @@ from streams_orchestration.operators.tuples.watermarks import Watermarks
 class FiringSender:
     """Submits results with window markers, and each watermark after the firings that it caused (EV21, EV35)."""
 
-    def __init__(self, operator: Operator, role: EventTimeRole) -> None:
+    def __init__(self, operator: Operator, *, placed: bool) -> None:
+        """Prepare for an operator; `placed` is True if it places watermarks at its first output port."""
         self._operator = operator
-        self._placed = 0 in role.outputs
+        self._placed = placed
         schema = operator.context.output_schema()
         self._nothing = pa.RecordBatch.from_pylist([], schema=schema)
         self._values = np.zeros(0, np.int64)
@@ -31,7 +31,7 @@ class FiringSender:
         Args:
             result: the tuples of all firings.
             sizes: the numbers of tuples of the firings.
-            marks: for each firing, the position of the watermark that caused it; ascending.
+            marks: for each firing, the position of the watermark that caused it; ascending. 0 without watermarks.
         """
         if self._operator.context.unheeded(0):
             self._send_at_once(result, sizes, marks)

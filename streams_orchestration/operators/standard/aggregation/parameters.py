@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
 
-from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.operators.event_time.clause import (
     CalendarWindow,
     EventTimeOrder,
@@ -15,11 +14,10 @@ from streams_orchestration.operators.event_time.clause import (
     SessionWindow,
     parse_event_time_window,
 )
-from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText
+from streams_orchestration.operators.expressions.spl.text import ExpressionText
 from streams_orchestration.operators.inputs.failed_tuples import ExpressionParameters
-from streams_orchestration.operators.inputs.key_columns import KeyColumns, has_expressions
+from streams_orchestration.operators.inputs.key_columns import KeyColumns
 from streams_orchestration.operators.standard.aggregation.streams_functions import Functions
-from streams_orchestration.operators.states.rescaling import Sharding, names_in
 from streams_orchestration.operators.windows.clause import BY_CLOCK, TimeSource, Window, check_clock, parse_window
 
 PaneWindow = IntervalWindow | SessionWindow | CalendarWindow
@@ -140,48 +138,6 @@ class AggregateParameters(ExpressionParameters):
             return []
         attributes = (self.time_attribute, window.eviction.attribute, window.trigger.attribute)
         return [each for each in attributes if each is not None]
-
-    def state_attributes(self) -> Collection[str] | None:
-        """Return the attributes that tumbling windows or panes use; None for sliding windows, `takeLast`, and SPL.
-
-        Raises:
-            ExpressionError: an output function is not an expression.
-        """
-        window = aggregate_window(self.window)
-        keys = (*self.group_by, *self.partition_by)
-        if any(isinstance(each, SplText) for each in (*self.output.values(), *keys)):
-            return None
-        if self.take_last or (isinstance(window, Window) and not window.tumbling):
-            return None
-        attributes = [*keys, *self.window_attributes]
-        return names_in(*map(name_token, attributes), *self.output.values())
-
-    def sharding(self) -> Sharding:
-        """Return whether and by which keys the state can be divided among channels.
-
-        Partitions are divided by their keys, unless these are expressions, or windows count or give up partitions
-        within a channel. Windows that punctuation or the clock closes, and windows of event time without partitions,
-        can be divided in any way. Any other window without partitions cannot be divided.
-        """
-        window = aggregate_window(self.window)
-        if has_expressions(self.partition_by):
-            return Sharding(refusal="is windows partitioned by expressions; by attributes, they could be divided")
-        if not isinstance(window, Window):
-            keys = tuple(self.partition_by)
-            return Sharding(keys=(keys,)) if keys else Sharding(anyhow=True)
-        eviction = (window.by_clock() if self.by == "clock" else window).eviction
-        given_up = "" if window.partitions is None else window.partitions.kind
-        if given_up in ("partitionCount", "tupleCount") or (given_up and eviction.closes_all):
-            return Sharding(
-                refusal=f"is partitions of one channel, which {given_up}(...) counts or evicts within the channel"
-            )
-        if eviction.closes_all:
-            return Sharding(anyhow=True)
-        if not window.partitioned:
-            return Sharding(
-                refusal="is one window over all tuples of a channel; windows of partitions could be divided"
-            )
-        return Sharding(keys=(tuple(self.partition_by),))
 
     @property
     def full_only(self) -> bool:

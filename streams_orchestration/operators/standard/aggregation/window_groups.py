@@ -8,6 +8,7 @@ from streams_orchestration.operators.contract.operator import Operator, Punctuat
 from streams_orchestration.operators.expressions.evaluated_batch import Evaluated
 from streams_orchestration.operators.keys.comparison import canonical, distinct, key_batch, key_schema
 from streams_orchestration.operators.loading.libraries import np, pa
+from streams_orchestration.operators.standard.aggregation.firing_sender import FiringSender
 from streams_orchestration.operators.standard.aggregation.group_results import GroupResults
 from streams_orchestration.operators.standard.aggregation.number_measure import Measure, WindowCount
 from streams_orchestration.operators.standard.aggregation.value_measures import Reached
@@ -50,6 +51,7 @@ class WindowGroups:
             results: converts groups to tuples.
         """
         self._operator, self._parameters, self._results = operator, operator.parameters, results
+        self._sender = FiringSender(operator, placed=False)
         self.window, self.keys, self.partition, self.measures = window, keys, partition, measures
         source, eviction, trigger = operator.context.inputs[0], window.eviction, window.trigger
         self.ticks = trigger.ticks
@@ -162,7 +164,11 @@ class WindowGroups:
         reached = {name: each.over(whole, groups.starts, groups.ends) for name, each in self.measures.items()}
         self._count_windows(reached, groups.windows)
         result, there = self._results.tuples(keys, reached, firings.at[groups.windows])
-        _submit_windows(self._operator, result, np.bincount(groups.windows[there], minlength=count))
+        self._send(result, np.bincount(groups.windows[there], minlength=count))
+
+    def _send(self, result: TupleBatch, sizes: np.ndarray) -> None:
+        """Submit the tuples of windows, whose numbers of tuples are given, and a marker after each window."""
+        self._sender.send(result, sizes, np.zeros(len(sizes), np.int64))
 
     def _partitions(self, source: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray]:
         """Return the distinct partitions of tuples, and for each tuple the index of its partition."""
@@ -212,7 +218,7 @@ class WindowGroups:
         result, there = self._results.tuples(keys, reached, np.repeat(at, sizes))
         if mark:
             windows = np.repeat(np.arange(len(sizes)), sizes)[there]
-            _submit_windows(self._operator, result, np.bincount(windows, minlength=len(sizes)))
+            self._send(result, np.bincount(windows, minlength=len(sizes)))
         else:
             self._operator.submit(result)
         if len(done) == len(self.groups):
@@ -304,26 +310,3 @@ class WindowGroups:
             given_up=self.eviction is not None,
             merges={name: measure.merge for name, measure in self.measures.items()},
         )
-
-
-def _submit_windows(operator: Operator, result: TupleBatch, sizes: np.ndarray) -> None:
-    """Submit the tuples of several windows, and a mark after each window.
-
-    If no operator downstream handles marks, several windows are one batch, and the marks are only counted.
-
-    Args:
-        operator: the operator that submits.
-        result: the tuples of all windows, one window after another. Its watermarks must be at the ends of windows.
-        sizes: the numbers of tuples of the windows.
-    """
-    context = operator.context
-    if len(sizes) > 1 and context.unheeded(0):
-        operator.submit(result)
-        context.count_marks(0, len(sizes))
-        return
-    position = 0
-    for size in sizes.tolist():
-        if size:
-            operator.submit(result.slice(position, size))
-            position += size
-        operator.punctuate(Punctuation.WINDOW)
