@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
 from streams_orchestration.operators.standard.transformation.deduplicate_within import first_apart
 from streams_orchestration_tests.examples import examples
@@ -139,11 +138,6 @@ def test_a_tuple_at_the_watermark_less_the_discard_age_is_not_too_late():
     assert (dedup.metrics["late_taken"], dedup.metrics["late_dropped"]) == (1, 1)
 
 
-def test_a_null_time_is_an_error_of_the_data():
-    with pytest.raises(DataError, match=r"event time at .* is null"):
-        bench().items_in([(None, "a", 1)])
-
-
 def test_null_times_may_be_ignored_and_go_to_the_port_for_late_tuples():
     dedup = Timed(DeDuplicate, [ROW], [ROW] * 3, IGNORES_NULLS, key="k", within=1.0)
     dedup.items_in([(None, "a", 1), (5, "a", 2), 5, (None, "a", 3)])
@@ -168,8 +162,3 @@ def test_null_times_may_be_ignored_and_go_to_the_port_for_late_tuples():
 def test_wrong_parameters_of_deduplicate_within_are_refused(outputs: int, parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         bench(outputs, **parameters)
-
-
-def test_a_deduplication_within_needs_event_time():
-    with pytest.raises(ValueError, match="within needs event time, and no event time arrives here"):
-        Timed(DeDuplicate, [ROW], [ROW], None, key="k", within=1.0)

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract.context import Punctuation
-from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.flow.delay import Delay
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.event_time.timed import (
@@ -98,9 +97,7 @@ def test_while_it_keeps_tuples_it_is_not_idle():
     assert operator.items_in([12, IDLES]).items_out() == [6, (7, 0), 12, IDLES]
 
 
-def test_null_times_are_an_error_of_the_data_or_ignored():
-    with pytest.raises(DataError, match=r"event time at .* is null"):
-        bench().items_in([(None, 1)])
+def test_null_times_may_be_ignored():
     operator = Timed(Delay, [ROW], [ROW], IGNORES_NULLS, by="watermark", delay=0.005)
     operator.items_in([(None, 1), 1, (3, 2), 8, (None, 3)])
     assert (operator.items_out(), operator.metrics["null_times"]) == ([1, (3, 2), 8], 2)
@@ -119,8 +116,3 @@ def test_null_times_are_an_error_of_the_data_or_ignored():
 def test_wrong_parameters_of_delay_by_watermark_are_refused(parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         bench(**parameters)
-
-
-def test_a_delay_by_watermark_needs_event_time():
-    with pytest.raises(ValueError, match="by: watermark needs event time, and no event time arrives here"):
-        Timed(Delay, [ROW], [ROW], None, by="watermark", delay=1.0)

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.joining import join_by_time
 from streams_orchestration.operators.standard.joining.join import Join
 from streams_orchestration_tests.examples import examples
@@ -239,11 +238,6 @@ def test_a_tuple_stays_as_long_as_the_watermark_is_not_beyond_its_last_partner()
     assert operator.items_in([16]).rows() == [(10, "a", 1, None, None, None)]
 
 
-def test_a_null_time_is_an_error_of_the_data():
-    with pytest.raises(DataError, match=r"event time at .* is null"):
-        bench().items_in([(None, "a", 1)], 1)
-
-
 def test_null_times_may_be_ignored():
     operator = Timed(Join, [LEFT, RIGHT], [BOTH], IGNORES_NULLS, within=[0.0, 1.0], algorithm="outer")
     operator.items_in([(None, "a", 1), (5, "a", 2)]).items_in([ENDS], 1)
@@ -273,11 +267,6 @@ def test_wrong_parameters_of_join_within_are_refused(parameters: dict[str, Any],
     keys = {"equalityLHS": ["k"], "equalityRHS": ["k"], "within": [0.0, 1.0]}
     with pytest.raises(ValueError, match=message):
         Timed(Join, [LEFT, RIGHT], [BOTH], **{**keys, **parameters})
-
-
-def test_a_join_within_needs_event_time():
-    with pytest.raises(ValueError, match="within needs event time, and no event time arrives here"):
-        Timed(Join, [LEFT, RIGHT], [BOTH], None, within=[0.0, 1.0])
 
 
 def test_a_stream_without_the_attribute_is_named():

@@ -186,8 +186,3 @@ def test_wrong_parameters_of_sort_by_pane_are_refused(parameters: dict[str, Any]
     others: dict[str, Any] = {name: value for name, value in parameters.items() if name != "window"}
     with pytest.raises(ValueError, match=message):
         sort(parameters.get("window", INTERVAL), **others)
-
-
-def test_a_sort_by_pane_needs_event_time():
-    with pytest.raises(ValueError, match="the window needs event time, and no event time arrives here"):
-        sort(INTERVAL, role=None)

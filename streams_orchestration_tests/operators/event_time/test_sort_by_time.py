@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.standard.sorting.sort import Sort
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.event_time.timed import (
@@ -122,11 +121,6 @@ def test_released_tuples_leave_the_state():
     assert len(sort.operator.checkpoint()["waiting"]) == 1
 
 
-def test_a_null_time_is_an_error_of_the_data():
-    with pytest.raises(DataError, match=r"event time at .* is null"):
-        bench().items_in([(None, "a", 1)])
-
-
 def test_null_times_may_be_ignored_and_go_to_the_port_for_late_tuples():
     sort = Timed(Sort, [ROW], [ROW, ROW], IGNORES_NULLS, window="eventTime")
     sort.items_in([(5, "a", 1), (None, "b", 2), 5, (None, "c", 3), ENDS])
@@ -152,11 +146,6 @@ def test_null_times_may_be_ignored_and_go_to_the_port_for_late_tuples():
 def test_wrong_parameters_of_sort_by_time_are_refused(outputs: int, parameters: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         bench(outputs, **parameters)
-
-
-def test_a_sort_by_time_needs_event_time():
-    with pytest.raises(ValueError, match="window: eventTime needs event time, and no event time arrives here"):
-        Timed(Sort, [ROW], [ROW], None, window="eventTime")
 
 
 def test_a_stream_without_the_attribute_is_named():

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from streams_orchestration.model.standard import PLACES_BY_EVENT_TIME, PLACES_WATERMARKS
 from streams_orchestration.operators.contract.function import operator
 from streams_orchestration.operators.contract.operator import Operator, Punctuation
+from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.event_time.calling import call_between
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.operators.standard.conversion.format import Format
@@ -226,3 +227,23 @@ def test_an_operator_that_needs_event_time_takes_batches_whole(name: str):
     inputs, outputs, parameters = TIMED[name]
     harness = OperatorHarness(class_of(name), inputs, outputs, parameters=parameters, event_time="at")
     assert harness.operator.keeps_places
+
+
+ALSO_TIMED = {
+    "DeDuplicate": (["at bigint"], ["at bigint"], {"key": "at", "within": 1.0}),
+    "Sort": (["at bigint"], ["at bigint"], {"window": "timeInterval, intervalDuration(1)", "sortBy": ["at"]}),
+}
+"""As `TIMED`, for operators and parameters with which batches are not taken whole, or are so without event time."""
+
+
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [*((name, case) for name, case in TIMED.items() if name != "FileSink"), *ALSO_TIMED.items()],
+)
+def test_streams_without_event_time_and_tuples_without_a_time_are_refused(name: str, case: tuple[Any, Any, Any]):
+    inputs, outputs, parameters = case
+    with pytest.raises(ValueError, match="needs event time"):
+        OperatorHarness(class_of(name), inputs, outputs, parameters=parameters)
+    harness = OperatorHarness(class_of(name), inputs, outputs, parameters=parameters, event_time="at")
+    with pytest.raises(DataError, match=r"event time at .* is null"):
+        harness.send([(None,)])
