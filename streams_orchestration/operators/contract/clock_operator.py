@@ -8,7 +8,7 @@ batches are planned at other times, so actions that depend on the clock are not 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from streams_orchestration.operators.contract.operator import Operator
 
@@ -16,10 +16,13 @@ from streams_orchestration.operators.contract.operator import Operator
 class ClockOperator(Operator):
     """Base class of operators that may use the clock, depending on their parameters."""
 
+    clock_by_choice: ClassVar[bool] = False
+    """True if the operator uses the clock only with the parameter `by: clock`."""
+
     @classmethod
     def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
-        """Return True, the default, if an operator with these parameters, raw values of the spec, uses the clock."""
-        return True
+        """Return True if an operator with these raw parameters uses the clock: always, or by `clock_by_choice`."""
+        return not cls.clock_by_choice or parameters.get("by") == "clock"
 
     def on_time(self) -> None:
         """Act on the time `context.now`, before the tuples of the batch are processed; may submit tuples and marks."""

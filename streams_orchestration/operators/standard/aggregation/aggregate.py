@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.operators.contract.clock_operator import ClockOperator
@@ -42,6 +41,7 @@ class Aggregate(ClockOperator):
     """
 
     Parameters = AggregateParameters
+    clock_by_choice = True
     naming_parameters = NamingParameters(
         inputs=("group_by", "partition_by", "window_attributes"), expressions=("output",)
     )
@@ -101,11 +101,6 @@ class Aggregate(ClockOperator):
         free = {*cls.free_parameters, "window", "refinement"}
         same = before.model_dump(exclude=free) == after.model_dump(exclude=free)
         return same and keeps_panes(one, before.refinement, other, after.refinement)
-
-    @classmethod
-    def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
-        """Return True for `by: clock`."""
-        return parameters.get("by") == "clock"
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: AggregateParameters) -> None:

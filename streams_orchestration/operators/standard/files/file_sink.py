@@ -59,23 +59,6 @@ def ending_of(format_: str) -> str:
     return {"splCsv": "csv", "splTxt": "txt"}.get(format_, format_)
 
 
-def sink_directory(context: OperatorContext, parameters: FileSinkParameters) -> Path | str:
-    """Return the directory or address where the sink publishes its files."""
-    if is_address(parameters.file):
-        return parameters.file.rstrip("/")
-    return context.results / (parameters.file or _CHANNEL.sub("", context.name))
-
-
-def _pending(context: OperatorContext, parameters: FileSinkParameters) -> Path:
-    """Return the directory of pending files.
-
-    It is inside the final directory, so that files can be moved there by a rename. For an object store it is among the
-    sink's other waiting deliveries.
-    """
-    directory = sink_directory(context, parameters)
-    return directory / PENDING if isinstance(directory, Path) else waiting_directory(context)
-
-
 class FileSink(GatheringSink):
     """Writes files `part-<epoch>-<batch>-<channel>` into the directory `file`, or into its `partitionBy` directories.
 
@@ -121,7 +104,7 @@ class FileSink(GatheringSink):
         if parameters.format in OWN_FORMATS:
             check_lines(schema, parameters.writing())
         storage_of(parameters.file, options=parameters.storage)
-        directory = sink_directory(context, parameters)
+        directory = cls.directory(context, parameters)
         if not isinstance(directory, Path) or not directory.is_absolute():
             return  # in an object store, or among the results, whose place is known when it is deployed
         existing = next(path for path in (directory, *directory.parents) if path.exists())
@@ -134,7 +117,7 @@ class FileSink(GatheringSink):
     @classmethod
     def published(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[File, ...]:
         """Return the published files below the directory, with `closeMode: watermark` also the files `_SUCCESS`."""
-        place = str(sink_directory(context, parameters))
+        place = str(cls.directory(context, parameters))
         partition = tuple(f"{name}=" for name in context.inputs[0].names)
         return tuple(
             file
@@ -149,7 +132,9 @@ class FileSink(GatheringSink):
     @classmethod
     def directory(cls, context: OperatorContext, parameters: FileSinkParameters) -> Path | str:
         """Return the directory or address where the sink publishes its files."""
-        return sink_directory(context, parameters)
+        if is_address(parameters.file):
+            return parameters.file.rstrip("/")
+        return context.results / (parameters.file or _CHANNEL.sub("", context.name))
 
     @classmethod
     def read_with(cls, context: OperatorContext, parameters: FileSinkParameters) -> dict[str, Any] | None:
@@ -169,7 +154,17 @@ class FileSink(GatheringSink):
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:
         """Return this replica's pending files, also of killed tasks. Raises OSError if a directory cannot be read."""
-        return tuple(files_below(_pending(context, parameters), f"{max(context.channel, 0):03d}-*"))
+        return tuple(files_below(cls._pending(context, parameters), f"{max(context.channel, 0):03d}-*"))
+
+    @classmethod
+    def _pending(cls, context: OperatorContext, parameters: FileSinkParameters) -> Path:
+        """Return the directory of pending files.
+
+        It is inside the final directory, so that files can be moved there by a rename. For an object store it is among
+        the sink's other waiting deliveries.
+        """
+        directory = cls.directory(context, parameters)
+        return directory / PENDING if isinstance(directory, Path) else waiting_directory(context)
 
     def setup(self) -> None:
         """Prepare. The first tuples open a file. Raises ValueError if a parameter does not suit the tuples."""
@@ -283,7 +278,7 @@ class FileSink(GatheringSink):
                 raise RefusedError(message) from error
             message = f"{reason}; nothing is lost"
             raise OutsideError(message) from error
-        final = None if settings.roll() else self._final(pending, context.epoch, context.batch, number)
+        final = None if settings.roll() else self.final(pending, context.epoch, context.batch, number)
         return PendingFile(pending, final, sum(batch.num_rows for batch in batches), pending.stat().st_size)
 
     @property
@@ -310,7 +305,7 @@ class FileSink(GatheringSink):
 
     def pending(self) -> Path:
         """Return the directory of pending files on this machine."""
-        return _pending(self.context, self.parameters)
+        return self._pending(self.context, self.parameters)
 
     def storage(self) -> Storage:
         """Return the storage where the parts are published."""
@@ -331,19 +326,13 @@ class FileSink(GatheringSink):
         written = _written_schema(self.context, self.parameters).names
         return header_line(written, self.parameters.dialect()) if self.parameters.format == "csv" else b""
 
-    def final(self, pending: Path, epoch: int, batch: int) -> Path | str:
+    def final(self, pending: Path, epoch: int, batch: int, number: int = -1) -> Path | str:
         """Return the final name, in the same partition directory.
 
-        In an object store the name contains the unique id of the pending file, so it is never reused.
+        `number` distinguishes the files of one batch, and is -1 for a single file. In an object store the name contains
+        the unique id of the pending file, so it is never reused.
         """
-        return self._final(pending, epoch, batch, -1)
-
-    def _final(self, pending: Path, epoch: int, batch: int, number: int) -> Path | str:
-        """Return the final name of a file.
-
-        `number` distinguishes the files of one batch, and is -1 for a single file.
-        """
-        directory = sink_directory(self.context, self.parameters)
+        directory = self.directory(self.context, self.parameters)
         inner = pending.parent.relative_to(self.pending())
         part = f"part-{epoch:06d}-{batch:06d}-{self._channel}{f'-n{number}' if number >= 0 else ''}"
         if not isinstance(directory, Path):

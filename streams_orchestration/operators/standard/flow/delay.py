@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
@@ -79,6 +79,7 @@ class Delay(WaitingOperator, ClockOperator):
     """
 
     Parameters = DelayParameters
+    clock_by_choice = True
     naming_parameters = NamingParameters(inputs=("time_attribute",))
     free_parameters = frozenset(("delay",))
 
@@ -135,11 +136,6 @@ class Delay(WaitingOperator, ClockOperator):
         reached = np.maximum.accumulate(log.notes[_TIME][log.places()])
         waited = self.now - comparable(np.append(reached, self.now))[:-1]
         self.release(int(np.count_nonzero(waited >= self.policy.size)))
-
-    @classmethod
-    def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
-        """Return True for `by: clock`."""
-        return parameters.get("by") == "clock"
 
     def on_time(self) -> None:
         """Submit the tuples that have waited long enough by the clock."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from streams_orchestration.operators.contract.clock_operator import ClockOperator
 from streams_orchestration.operators.contract.operator import OperatorContext, Punctuation
@@ -42,6 +41,7 @@ class Join(ClockOperator):
 
     heeds_marks = False
     Parameters = JoinParameters
+    clock_by_choice = True
     stateful = True
     free_parameters = frozenset(
         (
@@ -85,11 +85,6 @@ class Join(ClockOperator):
                 )
             keys.append(tuple(parameters.partitions[side] if counts else schema.names))
         return Sharding(keys=tuple(keys))
-
-    @classmethod
-    def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
-        """Return True for `by: clock`."""
-        return parameters.get("by") == "clock"
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JoinParameters) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from streams_orchestration.operators.contract.clock_operator import ClockOperator
@@ -50,6 +50,7 @@ class Sort(ClockOperator):
     """
 
     Parameters = SortParameters
+    clock_by_choice = True
     naming_parameters = NamingParameters(
         inputs=("partition_by", "window_attributes"), expressions=("sort_by", "output")
     )
@@ -78,11 +79,6 @@ class Sort(ClockOperator):
         if parameters.by_time or parameters.panes:
             return Sharding(anyhow=True)
         return Sharding(refusal="is tuples that wait in the windows of one channel")
-
-    @classmethod
-    def goes_by_clock(cls, parameters: Mapping[str, Any]) -> bool:
-        """Return True for `by: clock`."""
-        return parameters.get("by") == "clock"
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SortParameters) -> None:
