@@ -31,7 +31,7 @@ class ByteStream(Operator):
             raise ValueError(message)
 
     def setup(self) -> None:
-        """Prepare the reading of the bytes. Raises ValueError if the attribute or expression has no bytes."""
+        """Prepare the reading of the bytes."""
         field, name = self.source
         self.content = bytes_read(getattr(self.parameters, field), name, self.context.inputs[0], self.context)
 

@@ -75,10 +75,7 @@ class CharacterTransform(Operator):
         return Assignments(parameters.output, source, target, context.zone, context.required_at()), transcoders
 
     def setup(self) -> None:
-        """Compile the expressions and prepare the conversions; no text has begun.
-
-        Raises ValueError if an expression, an attribute or an encoding does not fit.
-        """
+        """Compile the expressions and prepare the conversions; no text has begun."""
         self.assignments, self.transcoders = self._compile(self.context, self.parameters)
 
     def process(self, port: int, batch: TupleBatch) -> None:

@@ -42,10 +42,7 @@ class Compress(ByteStream):
     source = ("compression_input", "compressionInput")
 
     def setup(self) -> None:
-        """Prepare the reading of the bytes and a compressor; no stream has begun.
-
-        Raises ValueError if the attribute or expression has no bytes.
-        """
+        """Prepare the reading of the bytes and a compressor; no stream has begun."""
         super().setup()
         self.compressor = Compressor(self.parameters.compression)
 

@@ -64,10 +64,7 @@ class Decompress(ByteStream):
         return not parameters.flush_per_tuple
 
     def setup(self) -> None:
-        """Prepare reading of the bytes and a decompressor; no stream has begun.
-
-        Raises ValueError if the attribute or expression has no bytes.
-        """
+        """Prepare reading of the bytes and a decompressor; no stream has begun."""
         super().setup()
         self.decompressor = Decompressor(self.parameters.compression)
         self.log = TupleLog(_PARTS)

@@ -120,10 +120,7 @@ class Format(Operator):
         return _Compiled(written, row, Assignments(others, source, rest, context.zone, context.required_at()))
 
     def setup(self) -> None:
-        """Compile the expressions.
-
-        Raises ValueError if the format cannot hold the attributes, or `suppress` or `output` does not fit.
-        """
+        """Compile the expressions."""
         self.written, self.row, self.others = self._compile(self.context, self.parameters)
         self.failure_filter = FailureFilter(self, self.others.expressions)
         to_text = bool(self.row) and pa.types.is_string(self.context.output_schema().field(self.row).type)

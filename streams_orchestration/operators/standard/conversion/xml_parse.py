@@ -116,10 +116,7 @@ class XMLParse(Operator):
         return _Port(made, source, finders, frozenset(lists))
 
     def setup(self) -> None:
-        """Prepare the reader, which has read nothing yet.
-
-        Raises ValueError if a trigger, the input, a path or an expression does not fit.
-        """
+        """Prepare the reader, which has read nothing yet."""
         self.content = self._input(self.context, self.parameters)
         self.ports = [self._port(self.context, self.parameters, port) for port in range(len(self.context.outputs))]
         text = pa.types.is_string(self.context.inputs[0].field(self.content).type)

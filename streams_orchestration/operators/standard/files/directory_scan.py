@@ -186,10 +186,7 @@ class DirectoryScan(SourceOperator):
             raise ValueError(message)
 
     def setup(self) -> None:
-        """Prepare the source; its first scan is due at once.
-
-        Raises ValueError if an attribute, an expression or a storage option does not fit.
-        """
+        """Prepare the source; its first scan is due at once."""
         parameters = self.parameters
         self.facts, self.logic = parameters.facts(self.context.output_schema()), parameters.logic(self.context)
         self.storage = storage_of(parameters.directory, self.context.base, parameters.storage)

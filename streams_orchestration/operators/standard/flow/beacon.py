@@ -125,10 +125,7 @@ class Beacon(SourceOperator):
         return {"iteration": self.parameters.iterations}
 
     def setup(self) -> None:
-        """Compile the expressions, or the logic that computes them.
-
-        Raises ValueError if an expression does not fit its attribute, or the logic has mistakes.
-        """
+        """Compile the expressions, or the logic that computes them."""
         logic = self.parameters.spl
         self.logic = None if logic is None else self._logic(self.context, self.parameters, logic)
         if self.logic is None:

@@ -78,10 +78,7 @@ class Gate(WaitingOperator):
         return count
 
     def setup(self) -> None:
-        """Compile the expression, and begin with no tuple passed.
-
-        Raises ValueError if the expression does not fit the control stream.
-        """
+        """Compile the expression, and begin with no tuple passed."""
         super().setup()
         self.count = self._compile(self.context, self.parameters)
         self.failure_filter = FailureFilter(self, [self.count])

@@ -79,10 +79,7 @@ class Merge(Operator):
         assignments_of_ports(context.inputs, context.outputs[0], context.zone)
 
     def setup(self) -> None:
-        """Prepare an empty queue for the tuples of each port.
-
-        Raises ValueError if the streams do not fit each other or the output.
-        """
+        """Prepare an empty queue for the tuples of each port."""
         inputs, output = self.context.inputs, self.context.outputs[0]
         self.policies = self.parameters.policies(inputs)
         self.ports = assignments_of_ports(inputs, output, self.context.zone)

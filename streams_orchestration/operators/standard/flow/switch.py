@@ -57,10 +57,7 @@ class Switch(WaitingOperator):
         return parse_condition(parameters.status, context.inputs[1], "status", context.zone)
 
     def setup(self) -> None:
-        """Compile the condition, and begin with the initial status.
-
-        Raises ValueError if the condition does not fit the control stream.
-        """
+        """Compile the condition, and begin with the initial status."""
         super().setup()
         self.status = self._compile(self.context, self.parameters)
         self.failure_filter = FailureFilter(self, [self.status])

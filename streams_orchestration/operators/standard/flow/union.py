@@ -32,10 +32,7 @@ class Union(Operator):
         return assignments_of_ports(context.inputs, target, context.zone)
 
     def setup(self) -> None:
-        """Compile the assignments of the output attributes for each port.
-
-        Raises ValueError if a stream lacks one of these attributes, or has it with another type.
-        """
+        """Compile the assignments of the output attributes for each port."""
         self.ports = self._compile(self.context)
 
     def process(self, port: int, batch: TupleBatch) -> None:

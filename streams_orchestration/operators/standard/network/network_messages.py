@@ -137,10 +137,7 @@ class NetworkSource(JournalSource):
             spl_tuple(schema, options.required, settings.format, options.types)
 
     def setup(self) -> None:
-        """Prepare decoding and reading as `JournalSource` does.
-
-        Raises ValueError if the format cannot represent the decoded attributes.
-        """
+        """Prepare decoding and reading as `JournalSource` does."""
         super().setup()
         settings: NetworkParameters = self.parameters
         self.options = settings.row_options(self.decoded, self.context) if settings.by_streams else RowOptions()

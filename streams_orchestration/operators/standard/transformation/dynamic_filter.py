@@ -88,10 +88,7 @@ class DynamicFilter(Operator):
         return keys
 
     def setup(self) -> None:
-        """Compile the expressions; begin without keys, so that no tuple passes.
-
-        Raises ValueError if an expression does not fit its stream, or the keys or the ports do not fit each other.
-        """
+        """Compile the expressions; begin without keys, so that no tuple passes."""
         self.keys = self._compile(self.context, self.parameters)
         self.failure_filters = [FailureFilter(self, keys) for keys in self.keys]
         self.divides = len(own_outputs(self.context, self.parameters)) > 1

@@ -53,10 +53,7 @@ class Punctor(Operator):
         )
 
     def setup(self) -> None:
-        """Compile the expressions.
-
-        Raises ValueError if an expression, an attribute or the port for failed tuples does not fit.
-        """
+        """Compile the expressions."""
         self.condition, self.assignments = self._compile(self.context, self.parameters)
         self.failure_filter = FailureFilter(self, [self.condition, *self.assignments.expressions])
 
