@@ -87,13 +87,6 @@ class IntervalWindow:
         )
 
 
-class SessionTicks(NamedTuple):
-    """The lengths of a session window in ticks of the event-time attribute."""
-
-    gap: int
-    discard_age: int
-
-
 @dataclass(frozen=True, slots=True)
 class SessionWindow:
     """`session`: tuples of a partition less than `gap` apart are one pane (EV56). Lengths are in seconds."""
@@ -102,15 +95,9 @@ class SessionWindow:
     discard_age: Fraction = Fraction(0)
     partitioned: bool = False
 
-    def in_ticks(self, ticks: int) -> SessionTicks:
-        """Return the lengths in ticks; see `IntervalWindow.in_ticks`."""
-        return SessionTicks(whole_ticks("gap", self.gap, ticks), whole_ticks("discardAge", self.discard_age, ticks))
-
-
-class CalendarTicks(NamedTuple):
-    """The lengths of a calendar window in ticks of the event-time attribute."""
-
-    discard_age: int
+    def in_ticks(self, ticks: int) -> tuple[int, int]:
+        """Return the gap and the discard age in ticks; see `IntervalWindow.in_ticks`."""
+        return (whole_ticks("gap", self.gap, ticks), whole_ticks("discardAge", self.discard_age, ticks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +110,9 @@ class CalendarWindow:
     discard_age: Fraction = Fraction(0)
     partitioned: bool = False
 
-    def in_ticks(self, ticks: int) -> CalendarTicks:
-        """Return the lengths in ticks; see `IntervalWindow.in_ticks`."""
-        return CalendarTicks(whole_ticks("discardAge", self.discard_age, ticks))
+    def in_ticks(self, ticks: int) -> tuple[int]:
+        """Return the discard age in ticks; see `IntervalWindow.in_ticks`."""
+        return (whole_ticks("discardAge", self.discard_age, ticks),)
 
 
 @dataclass(frozen=True, slots=True)

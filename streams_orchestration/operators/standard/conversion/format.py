@@ -21,8 +21,8 @@ from streams_orchestration.operators.inputs.failed_tuples import ExpressionParam
 from streams_orchestration.operators.loading.libraries import compute as pc
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
+from streams_orchestration.operators.standard.conversion.byte_input import check_bytes
 from streams_orchestration.operators.standard.conversion.row_format import RowFormat, message_format
-from streams_orchestration.operators.tuples.arrow_types import type_name
 from streams_orchestration.operators.tuples.batch import TupleBatch
 
 
@@ -110,11 +110,8 @@ class Format(Operator):
             message = "output: one attribute gets the row, as in output: {data: Output()}"
             raise ValueError(message)
         (row,) = rows
-        if row in target.names and not _holds_bytes(target.field(row).type):
-            message = (
-                f"output.{row}: the attribute is {type_name(target.field(row).type)}, but binary or string is expected"
-            )
-            raise ValueError(message)
+        if row in target.names:
+            check_bytes("the attribute", target.field(row).type, f"output.{row}")
         others = {name: text for name, text in parameters.output.items() if name != row or row not in target.names}
         rest = pa.schema([field for field in target if field.name != row])
         return _Compiled(written, row, Assignments(others, source, rest, context.zone, context.required_at()))
@@ -189,7 +186,3 @@ def _is_row(text: str) -> bool:
         return is_call(text, "Output")
     except ExpressionError:
         return False
-
-
-def _holds_bytes(kind: pa.DataType) -> bool:
-    return pa.types.is_binary(kind) or pa.types.is_string(kind)

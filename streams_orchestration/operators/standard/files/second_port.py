@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import logging
 from collections.abc import Sequence
-from typing import Any
 
 from streams_orchestration.operators.contract.operator import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors.errors import LOGGED
@@ -42,7 +41,8 @@ class FileOutputs:
         context.metrics.counter("malformed", "rows that could not be read, sent to the second output port").add(
             len(rows)
         )
-        self._operator.submit(TupleBatch.from_columns(malformed_columns(file, rows), self._second), 1)
+        columns = {name: [getattr(row, name) for row in rows] for name in ("line", "column", "reason", "text")}
+        self._operator.submit(TupleBatch.from_columns({"file": [str(file)] * len(rows), **columns}, self._second), 1)
 
     def end(self, file: File) -> None:
         """Submit a window marker at the end of a file, and the file's name if the second port takes names.
@@ -84,17 +84,6 @@ def check_second_port(schema: pa.Schema | None, *, permissive: bool) -> None:
             "the second output port never gets a malformed row, since such a row is an error; set parsing: permissive"
         )
         raise ValueError(message)
-
-
-def malformed_columns(file: object, rows: Sequence[Malformed]) -> dict[str, list[Any]]:
-    """Return the malformed rows of a file as columns."""
-    return {
-        "file": [str(file)] * len(rows),
-        "line": [row.line for row in rows],
-        "column": [row.column for row in rows],
-        "reason": [row.reason for row in rows],
-        "text": [row.text for row in rows],
-    }
 
 
 def log_malformed(logger: logging.Logger, file: object, rows: Sequence[Malformed], before: int) -> None:

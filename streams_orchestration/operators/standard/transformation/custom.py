@@ -73,12 +73,17 @@ class CustomParameters(Parameters):
 
     def _faults(self) -> Iterator[str]:
         if self.spl is not None:
-            others = (self.function, self.on_tuple, self.on_punctuation, self.on_watermark, self.on_timer)
-            if any(each is not None for each in others):
+            if self.functions:
                 yield "spl replaces the Python functions; leave out either spl or the functions"
             return
         if (self.function is None) == (self.on_tuple is None):
             yield "one of the parameters function (for batches), onTuple and spl is expected"
+
+    @property
+    def functions(self) -> dict[str, str]:
+        """The names of the functions by parameter."""
+        names = (self.function, self.on_tuple, self.on_punctuation, self.on_watermark, self.on_timer)
+        return {parameter: name for parameter, name in zip(_TAKEN, names, strict=True) if name is not None}
 
 
 class Custom(Operator):
@@ -117,15 +122,7 @@ class Custom(Operator):
 
     @classmethod
     def _functions(cls, parameters: CustomParameters) -> dict[str, Callable[..., Any]]:
-        names = (
-            parameters.function,
-            parameters.on_tuple,
-            parameters.on_punctuation,
-            parameters.on_watermark,
-            parameters.on_timer,
-        )
-        named = zip(_TAKEN, names, strict=True)
-        return {parameter: _function(name, parameter) for parameter, name in named if name is not None}
+        return {parameter: _function(name, parameter) for parameter, name in parameters.functions.items()}
 
     @classmethod
     def has_state(cls, parameters: CustomParameters) -> bool:
