@@ -12,7 +12,8 @@ from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.windows.pane_cells import ALL, CellRanges, within
 from streams_orchestration.operators.windows.pane_numbers import Renumbered, places_of
 
-_PANE = ("partition", "start", "end", "index", "timing")
+_PANE = {"partitions": "partition", "starts": "start", "ends": "end", "nth": "index", "timing": "timing"}
+"""Maps a field of `PaneResults` to the value of the state that keeps it."""
 
 
 class PaneResults(NamedTuple):
@@ -41,7 +42,7 @@ class SentResults:
 
     def __init__(self, measures: Mapping[str, Measure]) -> None:
         results = {f"result {name}": measure.result_type for name, measure in measures.items()}
-        whole = dict.fromkeys(_PANE, pa.int64())
+        whole = dict.fromkeys(_PANE.values(), pa.int64())
         self.sent = KeyedState(pa.schema([("pane", pa.int64()), ("key", pa.int64())]), pa.schema(whole | results))
 
     def retracting(self, new: PaneResults, last_panes: np.ndarray) -> PaneResults:
@@ -59,37 +60,19 @@ class SentResults:
         replacing, found = within(panes, keys, ranges)
         rows = rows[found]
         place = np.argsort(np.r_[replacing, np.arange(len(new.keys)) + 0.5], kind="stable")
-        old = {name: self.sent.column(name)[rows] for name in _PANE}
-
-        def mixed(before: np.ndarray, now: np.ndarray) -> np.ndarray:
-            return np.r_[before, now][place]
-
+        before = {field: self.sent.column(name)[rows] for field, name in _PANE.items()}
+        before |= {"keys": new.keys[replacing], "panes": panes[found], "firings": new.firings[replacing]}
+        mixed = {field: np.r_[each, getattr(new, field)][place] for field, each in before.items()}
+        retracts = (np.arange(len(place)) < len(rows))[place]
         reached = {}
         for name, each in new.reached.items():
-            before = self.sent.columns[f"result {name}"].take(rows)
-            values = pa.concat_arrays([before, each.values.cast(before.type)]).take(pa.array(place))
+            earlier = self.sent.columns[f"result {name}"].take(rows)
+            values = pa.concat_arrays([earlier, each.values.cast(earlier.type)]).take(pa.array(place))
             where = np.argsort(place)[len(rows) :]
             reached[name] = Reached(values, {int(where[group]): why for group, why in each.failures.items()})
-        both = PaneResults(
-            mixed(new.keys[replacing], new.keys),
-            mixed(old["partition"], new.partitions),
-            mixed(panes[found], new.panes),
-            mixed(old["start"], new.starts),
-            mixed(old["end"], new.ends),
-            mixed(old["index"], new.nth),
-            mixed(old["timing"], new.timing),
-            mixed(np.ones(len(rows), bool), np.zeros(len(new.keys), bool)),
-            mixed(new.firings[replacing], new.firings),
-            reached,
-        )
+        both = PaneResults(**mixed, retracts=retracts, reached=reached)
         self.sent.delete_rows(rows)
-        values: dict[str, Any] = {
-            "partition": new.partitions,
-            "start": new.starts,
-            "end": new.ends,
-            "index": new.nth,
-            "timing": new.timing,
-        }
+        values: dict[str, Any] = {name: getattr(new, field) for field, name in _PANE.items()}
         values |= {f"result {name}": each.values for name, each in new.reached.items()}
         self.sent.put_many({"pane": new.panes, "key": new.keys}, values)
         return both

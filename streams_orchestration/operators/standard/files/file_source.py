@@ -78,8 +78,8 @@ class FileSource(SourceOperator):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: FileSourceParameters) -> str:
-        """Return the file or pattern; empty if an input port names the files."""
-        return getattr(parameters, "file", "")
+        """Return the file or pattern."""
+        return parameters.file
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSourceParameters) -> None:
