@@ -28,6 +28,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import Row as SparkRow
 
+from benchmarks import graphs
 from benchmarks.in_process import hosted
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
@@ -47,7 +48,6 @@ WARM, COUNTED = 8, 25
 """Micro-batches of a variant in a round."""
 TIMEOUT_SECONDS = 180.0
 POLL_SECONDS = 0.2
-OPERATORS = "benchmarks.sample_operators"
 QUEUE = {"threadedPort": [{"port": 0, "congestionPolicy": "Sys.Wait", "queueSize": 10}]}
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -58,40 +58,16 @@ def application(levels: int) -> PlannedCompilation:
     """Return an application of one PE that makes tuples and counts them by key; queues divide the PE into levels."""
     graph: list[dict[str, Any]] = []
     for task in range(TASKS):
+        made = graphs.beacon(f"Made{task}")
+        made["parameters"] = {"output": {"k": "'k' || (IterationCount() % 5)"}}
         graph += [
-            {
-                "name": f"Made{task}",
-                "operator": "Beacon",
-                "outputs": [{"stream": f"Made{task}", "schema": "Row"}],
-                "parameters": {"output": {"k": "'k' || (IterationCount() % 5)"}},
-                "annotations": {"consistent": {"trigger": "periodic", "period": 2.0}},
-            },
-            _node(f"Totals{task}", "Totals", f"Made{task}", queue=levels > 2),
-            _node(f"Passed{task}", "Pass", f"Totals{task}", queue=levels > 1),
+            made,
+            graphs.node(f"Totals{task}", "Totals", f"Made{task}", config=QUEUE if levels > 2 else {}),
+            graphs.node(f"Passed{task}", "Pass", f"Totals{task}", config=QUEUE if levels > 1 else {}),
         ]
-    graph.append(_node("All", "Pass", *(f"Passed{task}" for task in range(TASKS)), queue=False))
-    ports = {"inputs": [{}], "outputs": [{"mutable": True}], "singleThreaded": "Always"}
-    document = {
-        "specVersion": 1,
-        "application": f"levels{levels}",
-        "schemas": {"Row": "k string, n bigint"},
-        "operators": {
-            "Totals": {"implementation": f"{OPERATORS}:Totals", "stateful": True} | ports,
-            "Pass": {"implementation": f"{OPERATORS}:Pass"} | ports,
-        },
-        "graph": graph,
-    }
+    graph.append(graphs.node("All", "Pass", *(f"Passed{task}" for task in range(TASKS))))
+    document = graphs.document(f"levels{levels}", graph)
     return compile_application(application_from_mapping(document), Options(fusion="manual", pes=1, threading="manual"))
-
-
-def _node(name: str, operator: str, *streams: str, queue: bool) -> dict[str, Any]:
-    return {
-        "name": name,
-        "operator": operator,
-        "inputs": [list(streams)],
-        "outputs": [{"stream": name, "schema": "Row"}],
-        "config": QUEUE if queue else {},
-    }
 
 
 @contextmanager

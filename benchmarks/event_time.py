@@ -76,25 +76,35 @@ def batches(source: pa.RecordBatch, gap: int, lag: int, size: int = BATCH, *, ti
     return made
 
 
-def _parameters(window: str, **more: Any) -> dict[str, Any]:
-    return {"window": f"{window}, partitioned", "partitionBy": ["k"], "output": OUTPUT} | more
-
-
-def run(items: list[TupleBatch], window: str, *, event_time: bool, **more: Any) -> Callable[[], None]:
-    """Return what lets an Aggregate take all batches; its state is stored whole now and then, as tasks do."""
-    given = _parameters(window, **({"output": PANES} if event_time else {}), **more)
+def run(
+    kind: type[Operator],
+    items: list[TupleBatch],
+    *,
+    event_time: bool,
+    ports: int = 1,
+    result: str = SCHEMA,
+    **parameters: Any,
+) -> Callable[[], None]:
+    """Return what lets an operator take all batches at all ports; its state is stored whole now and then."""
 
     def take() -> None:
         harness = OperatorHarness(
-            Aggregate, [SCHEMA], [RESULT], parameters=given, event_time="at" if event_time else None
+            kind, [SCHEMA] * ports, [result], parameters=parameters, event_time="at" if event_time else None
         )
         for number, batch in enumerate(items):
-            harness.send(batch if event_time else batch.without_watermarks())
+            for port in range(ports):
+                harness.send(batch if event_time else batch.without_watermarks(), port)
             harness.sent.clear()
             if number % 10 == 9:
                 harness.checkpoint()
 
     return take
+
+
+def aggregate(items: list[TupleBatch], window: str, *, event_time: bool, **more: Any) -> Callable[[], None]:
+    """Return what lets an Aggregate with a window for each key take all batches."""
+    given = {"window": f"{window}, partitioned", "partitionBy": ["k"], "output": PANES if event_time else OUTPUT}
+    return run(Aggregate, items, event_time=event_time, result=RESULT, **given, **more)
 
 
 def through(
@@ -131,15 +141,15 @@ def rows(*, quick: bool) -> list[Row]:
         repeat=4 * repeat,
     )
     today, counted, tumbling, disordered, taken, early, sliding, fine, coarse = seconds(
-        run(in_order, "tumbling, time(10.0)", event_time=False, timeAttribute="at"),
-        run(in_order, f"tumbling, count({10 * RATE // KEYS})", event_time=False),
-        run(in_order, interval, event_time=True),
-        run(out_of_order, interval, event_time=True),
-        run(out_of_order, f"{interval}, discardAge(10.0)", event_time=True),
-        run(out_of_order, f"{interval}, early(2.0)", event_time=True),
-        run(in_order, "timeInterval, intervalDuration(60.0), creationPeriod(1.0)", event_time=True),
-        run(batches(ordered, 1, 0), interval, event_time=True),
-        run(batches(ordered, SECOND, 0), interval, event_time=True),
+        aggregate(in_order, "tumbling, time(10.0)", event_time=False, timeAttribute="at"),
+        aggregate(in_order, f"tumbling, count({10 * RATE // KEYS})", event_time=False),
+        aggregate(in_order, interval, event_time=True),
+        aggregate(out_of_order, interval, event_time=True),
+        aggregate(out_of_order, f"{interval}, discardAge(10.0)", event_time=True),
+        aggregate(out_of_order, f"{interval}, early(2.0)", event_time=True),
+        aggregate(in_order, "timeInterval, intervalDuration(60.0), creationPeriod(1.0)", event_time=True),
+        aggregate(batches(ordered, 1, 0), interval, event_time=True),
+        aggregate(batches(ordered, SECOND, 0), interval, event_time=True),
         repeat=repeat,
     )
 

@@ -6,46 +6,24 @@ Each ratio is of the tuples that an operator takes in a second of processor time
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from benchmarks.disorder import LAG, SECOND
-from benchmarks.event_time import SCHEMA, batches, tuples
+from benchmarks.event_time import batches, run, tuples
 from benchmarks.harness import Row, seconds
-from streams_orchestration.operators.contract.operator import Operator
 from streams_orchestration.operators.standard.flow.delay import Delay
 from streams_orchestration.operators.standard.joining.join import Join
 from streams_orchestration.operators.standard.sorting.sort import Sort
 from streams_orchestration.operators.standard.transformation.deduplicate import DeDuplicate
-from streams_orchestration.operators.testing import OperatorHarness
-from streams_orchestration.operators.tuples.batch import TupleBatch
 
 PAIR = "at timestamp, k string, v bigint, w bigint"
 OF_JOIN: dict[str, Any] = {
+    "ports": 2,
+    "result": PAIR,
     "equalityLHS": ["k"],
     "equalityRHS": ["k"],
     "output": {"at": "lhs_at", "k": "lhs_k", "v": "lhs_v", "w": "rhs_v"},
 }
-
-
-def run(
-    kind: type[Operator], items: list[TupleBatch], *, event_time: bool, ports: int = 1, **parameters: Any
-) -> Callable[[], None]:
-    """Return what lets an operator take all batches at all ports; its state is stored whole now and then."""
-    result = PAIR if ports > 1 else SCHEMA
-
-    def take() -> None:
-        harness = OperatorHarness(
-            kind, [SCHEMA] * ports, [result], parameters=parameters, event_time="at" if event_time else None
-        )
-        for number, batch in enumerate(items):
-            for port in range(ports):
-                harness.send(batch if event_time else batch.without_watermarks(), port)
-            harness.sent.clear()
-            if number % 10 == 9:
-                harness.checkpoint()
-
-    return take
 
 
 def rows(*, quick: bool) -> list[Row]:
@@ -58,10 +36,10 @@ def rows(*, quick: bool) -> list[Row]:
     figures = seconds(
         run(Sort, in_order, event_time=False, window="tumbling, count(20000)", sortBy=["at"]),
         run(Sort, out_of_order, event_time=True, window="eventTime"),
-        run(Join, in_order, event_time=False, ports=2, window="sliding, time(0.1)", timeAttribute="at", **OF_JOIN),
-        run(Join, in_order, event_time=True, ports=2, **pairs),
-        run(Join, out_of_order, event_time=True, ports=2, **pairs),
-        run(Join, out_of_order, event_time=True, ports=2, algorithm="outer", **pairs),
+        run(Join, in_order, event_time=False, window="sliding, time(0.1)", timeAttribute="at", **OF_JOIN),
+        run(Join, in_order, event_time=True, **pairs),
+        run(Join, out_of_order, event_time=True, **pairs),
+        run(Join, out_of_order, event_time=True, algorithm="outer", **pairs),
         run(DeDuplicate, in_order, event_time=False, delta=10.0, deltaAttribute="at", **keys),
         run(DeDuplicate, out_of_order, event_time=True, within=10.0, **keys),
         run(Delay, in_order, event_time=False, delay=5.0, timeAttribute="at"),

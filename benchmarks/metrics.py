@@ -12,6 +12,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks import graphs
 from benchmarks.harness import Row
 from benchmarks.microbatch import durations
 from streams_orchestration.compiler.compilation import PlannedCompilation
@@ -31,39 +32,25 @@ def application() -> PlannedCompilation:
     """Return a source, filters and functors in a row and in two channels, and a merge, all of little work."""
 
     def node(name: str, operator: str, stream: str, **parameters: Any) -> dict[str, Any]:
-        outputs = [{"stream": name, "schema": "Row"}]
-        return {"name": name, "operator": operator, "inputs": [stream], "outputs": outputs, "parameters": parameters}
+        return graphs.node(name, operator, stream, parameters=parameters)
 
-    made = {"k": "'k' || (IterationCount() % 5)", "n": "IterationCount()"}
-    source = {"name": "Made", "operator": "Beacon", "parameters": {"output": made}}
-    source |= {"outputs": [{"stream": "Made", "schema": "Row"}]}
-    source |= {"annotations": {"consistent": {"trigger": "periodic", "period": 2.0}}}
     by_key = {"parallel": {"width": 2, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}
     channels = {"name": "PerKey", "operator": "Channel", "inputs": ["F2"], "outputs": ["PerKey"], "annotations": by_key}
-    document = {
-        "specVersion": 1,
-        "application": "measured",
-        "schemas": {"Row": "k string, n bigint"},
-        "composites": {
-            "Channel": {
-                "inputs": ["In"],
-                "outputs": ["C3"],
-                "graph": [
-                    node("C1", "Functor", "In", output={"n": "n + 1"}),
-                    node("C2", "Filter", "C1", filter="n > 0"),
-                    node("C3", "Functor", "C2", output={"n": "n - 1"}),
-                ],
-            }
-        },
-        "graph": [
-            source,
-            node("F1", "Functor", "Made", output={"n": "n * 2"}),
-            node("F2", "Filter", "F1", filter="n >= 0"),
-            channels,
-            node("F3", "Filter", "PerKey", filter="n >= 0"),
-            node("F4", "Filter", "F3", filter="n < 0"),
-        ],
-    }
+    channel = [
+        node("C1", "Functor", "In", output={"n": "n + 1"}),
+        node("C2", "Filter", "C1", filter="n > 0"),
+        node("C3", "Functor", "C2", output={"n": "n - 1"}),
+    ]
+    graph = [
+        graphs.beacon("Made"),
+        node("F1", "Functor", "Made", output={"n": "n * 2"}),
+        node("F2", "Filter", "F1", filter="n >= 0"),
+        channels,
+        node("F3", "Filter", "PerKey", filter="n >= 0"),
+        node("F4", "Filter", "F3", filter="n < 0"),
+    ]
+    composites = {"Channel": {"inputs": ["In"], "outputs": ["C3"], "graph": channel}}
+    document = graphs.document("measured", graph, composites)
     return compile_application(application_from_mapping(document), Options(fusion="manual", pes=1))
 
 

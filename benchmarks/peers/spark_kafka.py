@@ -7,14 +7,13 @@ line printed is JSON with the end of every micro-batch and the messages read unt
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks.peers.spark_query import progress_points
+from benchmarks.peers.spark_query import progress_points, session
 from streams_orchestration_tests.servers.jars import jars
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
@@ -32,27 +31,6 @@ TOTALS = """
 """
 
 
-def session(scratch: Path) -> SparkSession:
-    """Return a session as a user sets it up on this machine: partitions for its cores, no UI."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    connector = sorted(path for path in jars(CONNECTOR).glob("*.jar") if path.name.startswith(NEEDED))
-    settings = {
-        "spark.jars": ",".join(map(str, connector)),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-    }
-    builder = SparkSession.builder.master("local[*]").appName("kafka")  # type: ignore[attr-defined]
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
-
-
 def clicks(spark: SparkSession, brokers: str, topic: str) -> DataFrame:
     """Return the topic as a stream of clicks."""
     options = {"kafka.bootstrap.servers": brokers, "subscribe": topic, "startingOffsets": "earliest"}
@@ -62,7 +40,8 @@ def clicks(spark: SparkSession, brokers: str, topic: str) -> DataFrame:
 
 def main(brokers: str, source: str, target: str) -> None:
     with TemporaryDirectory() as directory:
-        spark = session(Path(directory))
+        connector = sorted(path for path in jars(CONNECTOR).glob("*.jar") if path.name.startswith(NEEDED))
+        spark = session(Path(directory), {"spark.jars": ",".join(map(str, connector))})
         clicks(spark, brokers, source).createOrReplaceTempView("clicks")
         writer = spark.sql(TOTALS).writeStream.outputMode("update").format("kafka")
         writer = writer.option("kafka.bootstrap.servers", brokers).option("topic", target)

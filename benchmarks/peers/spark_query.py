@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,10 +35,15 @@ STATISTICS = f"""
 """
 
 
-def session(scratch: Path) -> SparkSession:
-    """Return a session as a user sets it up on this machine: partitions for its cores, larger Arrow batches, no UI."""
+def session(scratch: Path, more: Mapping[str, str] | None = None) -> SparkSession:
+    """Return a session as a user sets it up on this machine: partitions for its cores, larger Arrow batches, no UI.
+
+    Args:
+        scratch: a directory for its files.
+        more: further settings.
+    """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master("local[*]").appName("flights")  # type: ignore[attr-defined]
+    builder = SparkSession.builder.master("local[*]").appName("peer")  # type: ignore[attr-defined]
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -48,7 +53,7 @@ def session(scratch: Path) -> SparkSession:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
     }
-    for name, value in settings.items():
+    for name, value in (settings | dict(more or {})).items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
