@@ -19,6 +19,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 
+COMMAND = (sys.executable, "-m", "streams_orchestration")
 POLL_SECONDS = 0.1
 
 
@@ -51,13 +52,12 @@ def run(spec: Path, home: Home, watched: Sequence[str], *options: str) -> Run:
         watched: names of the operators.
         options: of the command.
     """
-    command = [sys.executable, "-m", "streams_orchestration", "run", str(spec), *options]
+    command = [*COMMAND, "run", str(spec), *options]
     log = home.root.with_suffix(".log")
     points: dict[str, list[Point]] = {operator: [] for operator in watched}
     with log.open("wb") as output:
         began = time.monotonic()
-        environment = os.environ | {"STREAMS_HOME": str(home.root)}
-        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        process = subprocess.Popen(command, env=environment(home), stdout=output, stderr=output)
         while process.poll() is None:
             time.sleep(POLL_SECONDS)
             for operator, point in last_commits(home, watched).items():
@@ -67,6 +67,22 @@ def run(spec: Path, home: Home, watched: Sequence[str], *options: str) -> Run:
     if process.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{log.read_text()[-2000:]}")
     return Run(home, whole, points)
+
+
+def environment(home: Home) -> dict[str, str]:
+    """Return the environment of a command with a state directory of its own."""
+    given = {**os.environ, "STREAMS_HOME": str(home.root)}
+    given.pop("DAGSTER_HOME", None)
+    return given
+
+
+def streams(home: Home, *arguments: str) -> str:
+    """Return the output of a command of the product. Exits if it fails."""
+    command = [*COMMAND, *arguments]
+    done = subprocess.run(command, env=environment(home), capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    return done.stdout
 
 
 def last_commits(home: Home, watched: Sequence[str]) -> dict[str, Point]:

@@ -8,8 +8,6 @@ writes; without it the compiler serves that one last and saves the copy, too.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +16,7 @@ from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 from benchmarks.graphs import HERE
-from benchmarks.harness import Row, seconds
+from benchmarks.harness import Row, answer_of, seconds
 from benchmarks.sample_operators import SEEN, WIDE_ROWS
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import compile_application
@@ -100,9 +98,8 @@ def rows(*, quick: bool = False) -> list[Row]:
     result: list[Row] = []
     what = f"{READERS + 1} consumers of {ATTRIBUTES} attributes, one writes: copying always"
     for memory, environment in ((" in new memory", NEW), (", memory is there", KEPT)):
-        command = [sys.executable, "-m", "benchmarks.copies", "3" if quick else "6"]
-        done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **environment})
-        (none, least), (few, one), (many, most) = json.loads(done.stdout).values()
+        answer = answer_of("benchmarks.copies", "3" if quick else "6", environment=environment)
+        (none, least), (few, one), (many, most) = answer.values()
         result += [
             Row(f"{what} ({many} copies){memory} / as planned ({none})", most, "s", least, 2.0, at_least=True),
             Row(f"{what}{memory} / as planned with --faithful ({few})", most, "s", one, at_least=True),

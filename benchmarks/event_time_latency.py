@@ -10,9 +10,6 @@ minimum gap, so they would say how far apart watermarks are, and not whether a w
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from benchmarks.application import run
 from benchmarks.harness import Row
 from benchmarks.latency import QUICK_SECONDS, RATE, SECONDS, WARM_SECONDS
 from streams_orchestration.operators.tuples.batch import TupleBatch
@@ -87,12 +85,7 @@ def delays(duration: float) -> tuple[np.ndarray, np.ndarray]:
     with TemporaryDirectory(prefix="bench-") as directory:
         spec, home = Path(directory, "steps.yaml"), Home(Path(directory, "home"))
         spec.write_text(SPEC.format(rate=RATE, tuples=int(duration * RATE)), encoding="utf-8")
-        command = [sys.executable, "-m", "streams_orchestration", "run", str(spec)]
-        done = subprocess.run(
-            command, env=os.environ | {"STREAMS_HOME": str(home.root)}, capture_output=True, check=False, text=True
-        )
-        if done.returncode:
-            sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-1000:]}{done.stderr[-2000:]}")
+        run(spec, home, ())
         table = pq.read_table(home.results("steps") / "out")
     at, when, step = (table.column(name).to_numpy() for name in ("at", "seen", "step"))
     order = np.argsort(when, kind="stable")

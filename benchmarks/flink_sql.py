@@ -20,13 +20,13 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
-from benchmarks.harness import Row
+from benchmarks.harness import Row, answer_of
 from benchmarks.nexmark.application import EVENT_TIME
 from benchmarks.nexmark.events import events as events_in_order
 from benchmarks.nexmark.events import out_of_order, write_events, write_rows
 from benchmarks.nexmark.expected import expected
 from benchmarks.nexmark.out_of_order import runs
-from benchmarks.nexmark.throughput import PYFLINK, SLICE, measured
+from benchmarks.nexmark.throughput import PYFLINK, SLICE
 
 EVENTS, QUICK_EVENTS = 2_000_000, 600_000
 TIMELY = 2 * SLICE
@@ -68,7 +68,7 @@ def speeds(events: int, python: str) -> dict[str, Speeds]:
         for each in ("shuffled", "timely"):
             write_rows(files / each, rows / each)
         given = ("--out-of-order", str(results), str(rows), str(events), *EVENT_TIME)
-        theirs = measured("benchmarks.peers.nexmark_flink", *given, python=python)
+        theirs = answer_of("benchmarks.peers.nexmark_flink", *given, python=python, quiet=False)
         ours = {query: _seconds(query, shuffled, events, Path(directory)) for query in EVENT_TIME}
         for query in EVENT_TIME:
             compare(query, results / query)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from statistics import median
 
-from benchmarks.harness import Row
+from benchmarks.harness import Row, answer_of
 
 ROUNDS = 2
 
 
 def rows(*, quick: bool = False) -> list[Row]:
     """Return the ratios of the median durations of triggers, as Spark reports them."""
-    command = [sys.executable, "-m", "benchmarks.frame_durations", str(1 if quick else ROUNDS)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
-    seconds = {name: median(each) for name, each in json.loads(done.stdout.splitlines()[-1]).items()}
+    measured = answer_of("benchmarks.frame_durations", str(1 if quick else ROUNDS))
+    seconds = {name: median(each) for name, each in measured.items()}
     return [
         Row("micro-batch of a windowed Sql PE / bare Spark", seconds["windows"], "s", seconds["windows bare"], 1.3),
         Row("of a DataFrame PE / bare transformWithState", seconds["state"], "s", seconds["state bare"], 1.2),

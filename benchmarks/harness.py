@@ -6,15 +6,19 @@ Whatever is compared is run by turns, several times, and the least counts: other
 from __future__ import annotations
 
 import gc
+import json
+import os
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
+
+ROOT = Path(__file__).parents[1]
 
 
 class Row(NamedTuple):
@@ -74,6 +78,30 @@ def process_seconds(*commands: Sequence[str]) -> list[float]:
 def _children() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
+
+
+def answer_of(
+    module: str,
+    *arguments: str,
+    python: str = sys.executable,
+    environment: Mapping[str, str] | None = None,
+    quiet: bool = True,
+) -> Any:
+    """Run a module as a program, and return the JSON on its last line. Exits if the program fails.
+
+    Args:
+        module: the module.
+        arguments: the arguments of the program.
+        python: the Python that runs it.
+        environment: variables of the environment, added to the ones of this process.
+        quiet: True to show what it writes to standard error only if it fails.
+    """
+    command, given = [python, "-m", module, *arguments], {**os.environ, **(environment or {})}
+    errors = subprocess.PIPE if quiet else None
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT, env=given, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{(done.stderr or '')[-3000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def memory(prepare: Callable[[], Callable[[], Any]]) -> float:

@@ -5,8 +5,6 @@ Two chains of PEs on one host are compared, so that the cost of the host is know
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -16,7 +14,7 @@ import psutil
 from sqlalchemy import select
 
 from benchmarks import graphs
-from benchmarks.application import last_commits
+from benchmarks.application import last_commits, streams
 from benchmarks.harness import Row
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -48,11 +46,7 @@ def processor_seconds(pes: int, seconds: float) -> float:
     """Return the processor time of all processes of a host while nothing happens, in hundredths of a core."""
     with TemporaryDirectory(prefix="bench-") as scratch:
         home = Home(Path(scratch, "home"))
-        environment = os.environ | {"STREAMS_HOME": str(home.root)}
-        command = [sys.executable, "-m", "streams_orchestration"]
-        subprocess.run(
-            [*command, "deploy", str(spec(Path(scratch), pes))], env=environment, check=True, capture_output=True
-        )
+        streams(home, "deploy", str(spec(Path(scratch), pes)))
         try:
             until = time.monotonic() + TIMEOUT_SECONDS
             while not last_commits(home, ["Result"]):
@@ -65,7 +59,7 @@ def processor_seconds(pes: int, seconds: float) -> float:
             after = _taken(home)
             return 100 * sum(after[pid] - before.get(pid, 0.0) for pid in after) / seconds
         finally:
-            subprocess.run([*command, "cancel", "idle"], env=environment, check=True, capture_output=True)
+            streams(home, "cancel", "idle")
 
 
 def _taken(home: Home) -> dict[int, float]:

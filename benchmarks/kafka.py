@@ -9,7 +9,6 @@ which the broker took the last result.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -23,7 +22,7 @@ import numpy as np
 import yaml
 
 from benchmarks.application import run
-from benchmarks.harness import Row
+from benchmarks.harness import Row, answer_of
 from benchmarks.peers.answer import Point, steady
 from benchmarks.peers.spark_kafka import CONNECTOR
 from streams_orchestration.runtime.storage.home import Home
@@ -111,11 +110,8 @@ def peer(module: str, *arguments: str) -> Callable[[Broker, str, str, Path], lis
     """Return a function that runs a peer, and returns when how many messages were read."""
 
     def measured(server: Broker, source: str, target: str, scratch: Path) -> list[Point]:
-        command = [sys.executable, "-m", f"benchmarks.peers.{module}", server.address, source, target, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1], check=False)
-        if done.returncode:
-            sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
-        return [(at, count) for at, count in json.loads(done.stdout.splitlines()[-1])]
+        answer = answer_of(f"benchmarks.peers.{module}", server.address, source, target, *arguments)
+        return [(at, count) for at, count in answer]
 
     return measured
 

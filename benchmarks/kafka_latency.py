@@ -9,7 +9,6 @@ only, takes the time when it has them. With `read_uncommitted` every batch is a 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -22,8 +21,10 @@ from typing import Any
 import numpy as np
 import yaml
 
+from benchmarks.application import COMMAND, environment
 from benchmarks.harness import Row
 from benchmarks.kafka import MESSAGE_BYTES, PARTITIONS, make_internal_topics
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.servers.jars import NotToBeHadError
 from streams_orchestration_tests.servers.kafka import Broker, broker
 
@@ -78,11 +79,10 @@ def seconds(server: Broker, visibility: str, duration: float, scratch: Path) -> 
     scratch.mkdir()
     path, log = scratch / "latency.yaml", scratch / "log"
     path.write_text(yaml.safe_dump(spec(server.address, source, target, visibility)))
-    environment = os.environ | {"STREAMS_HOME": str(scratch / "home")}
     messages = int(duration * RATE)
     with log.open("wb") as output:
-        command = [sys.executable, "-m", "streams_orchestration", "run", str(path)]
-        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        home = Home(scratch / "home")
+        process = subprocess.Popen([*COMMAND, "run", str(path)], env=environment(home), stdout=output, stderr=output)
     try:
         reader = Reader(server, target)
         reader.wait_for_first(lambda: server.send(source, [b'{"n": 0, "sent": 0}']), process)

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow.parquet as pq
 
+from benchmarks.application import COMMAND, environment
 from benchmarks.harness import Row
 from streams_orchestration.runtime.storage.home import Home
 
@@ -91,21 +92,22 @@ def seconds(visibility: str, duration: float) -> np.ndarray:
 def read(spec: Path, home: Home) -> tuple[np.ndarray, np.ndarray]:
     """Run the application, and read its files as they come: when each tuple was made, and when it arrived."""
     log, results = home.root.with_suffix(".log"), home.results("latency") / "out"
-    command = [sys.executable, "-m", "streams_orchestration", "run", str(spec)]
+    command = [*COMMAND, "run", str(spec)]
     seen: set[str] = set()
     made, arrived = [], []
-    with log.open("wb") as output:
-        environment = os.environ | {"STREAMS_HOME": str(home.root)}
-        with subprocess.Popen(command, env=environment, stdout=output, stderr=output) as process:
-            ended = False
-            while not ended:
-                ended = process.poll() is not None  # before the poll, which then sees all that there is
-                new = sorted(set(_names(results)) - seen)
-                seen.update(new)
-                for name in new:
-                    made.append(pq.read_table(results / name, columns=["made"])["made"].to_numpy())
-                    arrived.append(np.full(len(made[-1]), time.time()))
-                time.sleep(POLL_SECONDS)
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, env=environment(home), stdout=output, stderr=output) as process,
+    ):
+        ended = False
+        while not ended:
+            ended = process.poll() is not None  # before the poll, which then sees all that there is
+            new = sorted(set(_names(results)) - seen)
+            seen.update(new)
+            for name in new:
+                made.append(pq.read_table(results / name, columns=["made"])["made"].to_numpy())
+                arrived.append(np.full(len(made[-1]), time.time()))
+            time.sleep(POLL_SECONDS)
     if process.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{log.read_text()[-2000:]}")
     return np.concatenate(made), np.concatenate(arrived)

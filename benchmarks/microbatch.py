@@ -6,23 +6,16 @@ Medians of the durations of triggers, as Spark reports them. The peers, a statel
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from statistics import median
 
-from benchmarks.harness import Row
+from benchmarks.harness import Row, answer_of
 
 ROUNDS = 2
 
 
 def durations(whose: str, rounds: int = 1) -> dict[str, list[float]]:
     """Run rounds in a process of their own. Return variant -> durations of triggers in seconds."""
-    command = [sys.executable, "-m", "benchmarks.batch_durations", whose, str(rounds)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    return answer_of("benchmarks.batch_durations", whose, str(rounds))
 
 
 def rows(*, quick: bool = False) -> list[Row]:

@@ -7,8 +7,6 @@ chain into PEs runs, and the decided one should be among the best.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -20,7 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from benchmarks import graphs
-from benchmarks.application import last_commits, run
+from benchmarks.application import last_commits, run, streams
 from benchmarks.harness import Row
 from streams_orchestration.runtime.storage.home import Home
 
@@ -57,14 +55,14 @@ def decided(tuples: int) -> dict[str, Any]:
     with TemporaryDirectory(prefix="bench-") as scratch:
         path, home = spec(Path(scratch), 10 * tuples), Home(Path(scratch, "home"))
         profile, decision = Path(scratch, "profile.yaml"), Path(scratch, "decision.json")
-        _streams(home, "deploy", str(path), *FUSED)
+        streams(home, "deploy", str(path), *FUSED)
         until = time.monotonic() + TIMEOUT_SECONDS
         while not last_commits(home, ["Made"]):
             assert time.monotonic() < until, "the application does not begin"
             time.sleep(0.1)
-        _streams(home, "profile", NAME, "--seconds", str(PROFILED), "--output", str(profile))
-        _streams(home, "cancel", NAME)
-        _streams(home, "decouple", str(path), *FUSED, "--profile", str(profile), "--output", str(decision))
+        streams(home, "profile", NAME, "--seconds", str(PROFILED), "--output", str(profile))
+        streams(home, "cancel", NAME)
+        streams(home, "decouple", str(path), *FUSED, "--profile", str(profile), "--output", str(decision))
         return json.loads(decision.read_text())
 
 
@@ -116,11 +114,3 @@ def rows(*, quick: bool = False) -> list[Row]:
         Row("decided placement / all in one PE", rates[chosen], "/s", fused),
         Row("predicted speed-up / measured", predicted, "", measured),
     ]
-
-
-def _streams(home: Home, *arguments: str) -> None:
-    command = [sys.executable, "-m", "streams_orchestration", *arguments]
-    environment = os.environ | {"STREAMS_HOME": str(home.root)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

@@ -7,7 +7,6 @@ up and the unit is at its cut, every PE runs, the first batch is committed.
 from __future__ import annotations
 
 import itertools
-import os
 import subprocess
 import sys
 import time
@@ -22,6 +21,7 @@ import dagster as dg
 import psutil
 
 from benchmarks import graphs
+from benchmarks.application import COMMAND, environment
 from benchmarks.harness import Row
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
 from streams_orchestration.orchestration.ui import script
@@ -94,22 +94,17 @@ def running(directory: Path) -> Iterator[Home]:
     workspace.write_text(
         f"load_from:\n  - python_module:\n      module_name: {module}\n      location_name: {LOCATION}\n"
     )
-    environment = os.environ | {
-        "STREAMS_HOME": str(home.root),
-        "STREAMS_SPECS": str(specs),
-        "DAGSTER_HOME": str(dagster_home(home)),
-    }
-    streams = (sys.executable, "-m", "streams_orchestration")
+    given = environment(home) | {"STREAMS_SPECS": str(specs), "DAGSTER_HOME": str(dagster_home(home))}
     with (directory / "daemon.log").open("wb") as output:
-        subprocess.run([*streams, "deploy", str(path)], env=environment, check=True, stdout=output, stderr=output)
+        subprocess.run([*COMMAND, "deploy", str(path)], env=given, check=True, stdout=output, stderr=output)
         daemon = subprocess.Popen(
             [script("dagster-daemon"), "run", "--workspace", str(workspace)],
-            env=environment, stdout=output, stderr=output, start_new_session=True,
+            env=given, stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
     try:
         yield home
     finally:
-        subprocess.run([*streams, "cancel", NAME], env=environment, check=True, capture_output=True)
+        subprocess.run([*COMMAND, "cancel", NAME], env=given, check=True, capture_output=True)
         for process in [*psutil.Process(daemon.pid).children(recursive=True), daemon]:
             process.kill()
         daemon.wait()

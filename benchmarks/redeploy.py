@@ -7,8 +7,6 @@ pause is the time from the last commit of the changing unit before a redeploy to
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -18,7 +16,7 @@ from threading import Event, Thread
 from typing import NamedTuple, Self
 
 from benchmarks import graphs
-from benchmarks.application import last_commits
+from benchmarks.application import last_commits, streams
 from benchmarks.dividing import dividing
 from benchmarks.harness import Row
 from benchmarks.peers.answer import Point
@@ -94,17 +92,6 @@ class Paused(NamedTuple):
     """A micro-batch of the slowest PE that changed, on the average before."""
     share: float
     """Throughput of the unit that does not change, while the command ran / before."""
-
-
-def streams(home: Home, *arguments: str) -> str:
-    """Return the output of a `streams` command."""
-    environment = os.environ | {"STREAMS_HOME": str(home.root)}
-    environment.pop("DAGSTER_HOME", None)
-    command = [sys.executable, "-m", "streams_orchestration", *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-    return done.stdout
 
 
 def redeployed(home: Home, beside: Beside, path: Path) -> Paused:

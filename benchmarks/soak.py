@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from typing import NamedTuple
 import psutil
 
 from benchmarks import graphs
+from benchmarks.application import streams
 from benchmarks.harness import Row
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.reading import read_status
@@ -111,11 +111,7 @@ def curve(minutes: float) -> list[Sample]:
     """
     with TemporaryDirectory(prefix="bench-") as directory:
         home = Home(Path(directory, "home"))
-        environment = os.environ | {"STREAMS_HOME": str(home.root)}
-        streams = (sys.executable, "-m", "streams_orchestration")
-        subprocess.run(
-            [*streams, "deploy", str(spec(Path(directory)))], env=environment, check=True, capture_output=True
-        )
+        streams(home, "deploy", str(spec(Path(directory))))
         try:
             before = read_status(Catalog(home), "soak")
             (host,) = before.hosts
@@ -130,7 +126,7 @@ def curve(minutes: float) -> list[Sample]:
             batches = max(pe.row.batch for pe in status.pes)
             print(f"  {batches} micro-batches, {max(pe.row.rows_in for pe in status.pes):,} tuples", file=sys.stderr)
         finally:
-            subprocess.run([*streams, "cancel", "soak"], env=environment, check=True, capture_output=True)
+            streams(home, "cancel", "soak")
     return samples
 
 

@@ -19,6 +19,7 @@ from unittest.mock import patch
 import psutil
 
 from benchmarks import recovery
+from benchmarks.application import COMMAND, environment
 from benchmarks.harness import Row
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.machines.register import read_machines
@@ -33,10 +34,9 @@ START_SECONDS = 60.0
 @contextmanager
 def agent(home: Home) -> Iterator[None]:
     """Run the agent of this machine, which keeps one host ready."""
-    command = [sys.executable, "-m", "streams_orchestration", "agent", "--name", "here", "--standby", "1"]
-    environment = os.environ | {"STREAMS_HOME": str(home.root)}
+    command = [*COMMAND, "agent", "--name", "here", "--standby", "1"]
     with home.root.with_suffix(".agent.log").open("wb") as output:
-        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output, start_new_session=True)
+        process = subprocess.Popen(command, env=environment(home), stdout=output, stderr=output, start_new_session=True)
     try:
         await_standby(home)
         yield

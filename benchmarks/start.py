@@ -9,8 +9,6 @@ The commands that only read are measured against the imports that they cannot do
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 import time
@@ -20,7 +18,8 @@ from tempfile import TemporaryDirectory
 
 import psutil
 
-from benchmarks.harness import Row
+from benchmarks.application import COMMAND, environment, streams
+from benchmarks.harness import Row, answer_of
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
@@ -51,8 +50,8 @@ def rows(*, quick: bool = False) -> list[Row]:
             bare.append(bare_seconds())
             ours.append(started(spec, home))
         looks = {
-            "status": command("status", "start"),
-            "run": command("run", str(spec)),
+            "status": (*COMMAND, "status", "start"),
+            "run": (*COMMAND, "run", str(spec)),
         }
         least = wall(
             looks["status"], looks["run"], IMPORTS, environment=environment(home), repeat=2 if quick else ROUNDS
@@ -95,11 +94,7 @@ def archive_classes(directory: Path) -> tuple[Path, Home]:
 
 def started(spec: Path, home: Home) -> dict[str, float]:
     """Run the application without its former state. Return the phases of its start in seconds."""
-    done = subprocess.run(
-        command("run", str(spec), "--fresh"), env=environment(home), capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        sys.exit(f"streams run failed:\n{done.stderr[-2000:]}")
+    streams(home, "run", str(spec), "--fresh")
     (host,) = read_status(Catalog(home), "start").hosts
     assert host.row.start_up is not None
     return dict(host.row.start_up)
@@ -108,19 +103,7 @@ def started(spec: Path, home: Home) -> dict[str, float]:
 def bare_seconds() -> float:
     """Return the seconds from the start of a script to the end of its first batch."""
     began = time.time()
-    script = (sys.executable, "-m", "benchmarks.peers.spark_start")
-    done = subprocess.run(script, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])["at"] - began
-
-
-def command(*arguments: str) -> tuple[str, ...]:
-    """Return a command of the product."""
-    return (sys.executable, "-m", "streams_orchestration", *arguments)
-
-
-def environment(home: Home) -> dict[str, str]:
-    """Return the environment of a command with a state directory of its own."""
-    return {**os.environ, "STREAMS_HOME": str(home.root)}
+    return answer_of("benchmarks.peers.spark_start")["at"] - began
 
 
 def wall(*commands: Sequence[str], environment: dict[str, str], repeat: int) -> list[float]:

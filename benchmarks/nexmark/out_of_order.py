@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.harness import Row
+from benchmarks.harness import Row, answer_of
 from benchmarks.nexmark.application import ALIKE, EVENT_TIME, Way, document
 from benchmarks.nexmark.events import out_of_order, write_events
-from benchmarks.nexmark.throughput import SLICE, measured
+from benchmarks.nexmark.throughput import SLICE
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
@@ -78,8 +78,8 @@ def beside_spark(events: int) -> dict[str, tuple[float, float]]:
         results.mkdir()
         write_events(files, events, SLICE, numbers=out_of_order(events))
         arguments = (str(files), str(events), str(results), *EVENT_TIME)
-        theirs = measured("benchmarks.peers.nexmark_spark", "--out-of-order", *arguments)
-        ours = measured("benchmarks.nexmark.measuring", "event_time", *arguments)
+        theirs = answer_of("benchmarks.peers.nexmark_spark", "--out-of-order", *arguments, quiet=False)
+        ours = answer_of("benchmarks.nexmark.measuring", "event_time", *arguments, quiet=False)
     return {query: (ours[query], theirs[query]) for query in EVENT_TIME}
 
 

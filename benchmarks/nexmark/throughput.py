@@ -7,10 +7,7 @@ once. Bytewax and Flink read a part of the events, since a row at a time takes t
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
-from benchmarks.harness import Row
+from benchmarks.harness import Row, answer_of
 from benchmarks.nexmark.application import QUERIES, result_schema
 from benchmarks.nexmark.events import write_events, write_rows
 
@@ -31,15 +28,6 @@ Speeds = dict[str, dict[str, float]]
 """Way -> query -> events a second."""
 
 
-def measured(module: str, *arguments: str, python: str = sys.executable) -> dict:
-    """Return the JSON that a program prints on its last line."""
-    command = [python, "-m", module, *arguments]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2], check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def speeds(events: int, queries: list[str]) -> Speeds:
     """Return the events a second of all tools, which run one after another."""
     with TemporaryDirectory(prefix="bench-") as directory:
@@ -47,18 +35,20 @@ def speeds(events: int, queries: list[str]) -> Speeds:
         results.mkdir()
         write_events(files, events, SLICE)
         arguments = (str(files), str(events), str(results), *queries)
-        figures: Speeds = {"Spark": measured("benchmarks.peers.nexmark_spark", *arguments)}
-        figures |= {way: measured("benchmarks.nexmark.measuring", way, *arguments) for way in TARGETS}
+        figures: Speeds = {"Spark": answer_of("benchmarks.peers.nexmark_spark", *arguments, quiet=False)}
+        figures |= {way: answer_of("benchmarks.nexmark.measuring", way, *arguments, quiet=False) for way in TARGETS}
         for query in queries:
             for way in ("operators", "sql"):
                 if query in figures[way]:
                     compare(query, results / f"{query}-{way}", results / f"{query}-batch")
         if find_spec("bytewax"):
-            figures["Bytewax"] = measured("benchmarks.peers.nexmark_bytewax", str(files), str(events), *queries)
+            figures["Bytewax"] = answer_of(
+                "benchmarks.peers.nexmark_bytewax", str(files), str(events), *queries, quiet=False
+            )
         if python := os.environ.get(PYFLINK):
             write_rows(files, Path(directory, "rows"))
             arguments = (f"{directory}/rows", str(events), *queries)
-            figures["Flink"] = measured("benchmarks.peers.nexmark_flink", *arguments, python=python)
+            figures["Flink"] = answer_of("benchmarks.peers.nexmark_flink", *arguments, python=python, quiet=False)
         return figures
 
 
