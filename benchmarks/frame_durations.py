@@ -78,7 +78,7 @@ def running_frame(spark: SparkSession, home: Home, made: dict[str, Any], limit: 
         while not host.engine.frames and host.is_alive() and time.monotonic() < until:
             time.sleep(0.01)
         query = host.engine.frames[0]._query
-        assert query is not None, host.engine.frames[0].poll()
+        assert query is not None, host.engine.frames[0].find_failure_or_restart()
         yield query
 
 

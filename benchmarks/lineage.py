@@ -27,6 +27,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.lineage import progress
+from streams_orchestration.runtime.lineage.client import Client
 from streams_orchestration.runtime.lineage.reporter import MIN_INTERVAL_SECONDS, Reporter
 from streams_orchestration.runtime.processes.processes import process_started
 from streams_orchestration.runtime.storage.home import Home
@@ -36,7 +37,7 @@ TARGET = 0.01
 POLLS, EVENTS = 20, 10
 
 
-class Written:
+class Written(Client):
     """Takes events as a client does, and writes them as JSON."""
 
     def __init__(self) -> None:
