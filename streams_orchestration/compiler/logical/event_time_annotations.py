@@ -7,7 +7,6 @@ import math
 from streams_orchestration.compiler.logical.instances import PrimitiveInstance
 from streams_orchestration.compiler.logical.substitution import Substitution
 from streams_orchestration.compiler.logical_graph import EventTimeAnnotation
-from streams_orchestration.model.diagnostics import Diagnostic
 
 
 def event_time_annotation(instance: PrimitiveInstance, substitution: Substitution) -> EventTimeAnnotation | None:
@@ -26,8 +25,7 @@ def event_time_annotation(instance: PrimitiveInstance, substitution: Substitutio
             return default
         if not 0 <= resolved < math.inf:
             message = f"{key} must be a finite number of at least 0, but {origin} is {resolved:g}"
-            place = written.location(key)
-            substitution.diagnostics.append(Diagnostic.of("SO0401", message, operator=instance.name, location=place))
+            substitution.report("SO0401", message, instance.name, written, key)
             return default
         return float(resolved)
 

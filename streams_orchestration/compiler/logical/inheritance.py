@@ -78,19 +78,13 @@ class Inheritance:
                 pools = [pool.name for pool in self.application.host_pools]
                 if host_pool != placement.host_pool and host_pool not in pools:
                     message = f"there is no host pool {host_pool}{nearest(host_pool or '', pools)}"
-                    location = placement.location("hostPool")
-                    self.substitution.diagnostics.append(
-                        Diagnostic.of("SO0404", message, operator=operator.name, location=location)
-                    )
+                    self.substitution.report("SO0404", message, operator.name, placement, "hostPool")
                 break
         restartable, relocatable = self._restart(configs, operator.name)
         checkpoint, period = self._checkpoint(configs, operator.name)
         if checkpoint is not None and not restartable:
             message = "a checkpoint has no effect on an operator that is not restartable"
-            location = operator.invocation.location("config")
-            self.substitution.diagnostics.append(
-                Diagnostic.of("CDISP0429W", message, operator=operator.name, location=location)
-            )
+            self.substitution.report("CDISP0429W", message, operator.name, operator.invocation, "config")
         ports = range(len(operator.invocation.inputs))
         queues = {queue.port: queue for queue in operator.invocation.config.threaded_port if queue.port in ports}
         return EffectiveConfig(
@@ -120,19 +114,16 @@ class Inheritance:
         if operator.invocation.outputs:
             if own.complete_within is not None:
                 message = "completeWithin is for sinks, but this operator has output streams"
-                self._report("SO0806", message, own, operator.name)
+                self.substitution.report("SO0806", message, operator.name, own, "completeWithin")
             return None
         value, config = self._first(configs, lambda config: config.complete_within)
         if config is None:
             return None
         seconds, _ = self.substitution.number(value, config, "completeWithin", operator.name)
         if seconds is not None and seconds <= 0:
-            self._report("SO0401", f"completeWithin must be above 0, not {seconds:g}", config, operator.name)
+            message = f"completeWithin must be above 0, not {seconds:g}"
+            self.substitution.report("SO0401", message, operator.name, config, "completeWithin")
         return seconds
-
-    def _report(self, code: str, message: str, config: Config, operator: str) -> None:
-        location = config.location("completeWithin")
-        self.substitution.diagnostics.append(Diagnostic.of(code, message, operator=operator, location=location))
 
     def _queue_size(self, queue: ThreadedPortConfig, operator: str) -> int:
         """Return the size of a queue in tuples; report a size that is not an int32 of at least 1, and take 1 then.
@@ -144,10 +135,7 @@ class Inheritance:
             return 1
         if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < 2**31:
             message = f"the queue size must be an int32 of at least 1, but {origin} is {size}"
-            location = queue.location("queueSize")
-            self.substitution.diagnostics.append(
-                Diagnostic.of("CDISP0090E", message, operator=operator, location=location)
-            )
+            self.substitution.report("CDISP0090E", message, operator, queue, "queueSize")
             return 1
         return size
 
@@ -189,10 +177,7 @@ class Inheritance:
             return Tag("byChannel", origin.introducer, max(origin.regions - 1, 0))
         if "byChannel()" in bare or "byReplica()" in bare:
             message = f"{text!r}: byChannel() and byReplica() are tags of their own, not parts of one"
-            location = placement.location(key)
-            self.substitution.diagnostics.append(
-                Diagnostic.of("SO0010", message, operator=operator.name, location=location)
-            )
+            self.substitution.report("SO0010", message, operator.name, placement, key)
         return Tag("plain", str(self.substitution.value(text, placement, key, operator=operator.name)))
 
     def _by_text(self, text: str, member: str, operator: PrimitiveInstance) -> _Introduced | None:
@@ -279,8 +264,7 @@ class Inheritance:
         threads, origin = self.substitution.number(annotation.threads, annotation, "threads", operator, integer=True)
         if origin and threads is not None and threads < 1:
             message = f"threads must be at least 1, but {origin} is {threads}"
-            location = annotation.location("threads")
-            self.substitution.diagnostics.append(Diagnostic.of("SO0401", message, operator=operator, location=location))
+            self.substitution.report("SO0401", message, operator, annotation, "threads")
         elastic = self.substitution.boolean(annotation.elastic, annotation, "elastic", operator)
         return Threading(
             annotation.model,

@@ -195,8 +195,7 @@ class _Builder:
                 if schema is not None and lacking:
                     near = nearest(lacking[0], schema.names)
                     message = f"input port {port} mutates {lacking[0]}, which {stream} does not have{near}"
-                    location = instance.invocation.location("inputs", port)
-                    self.diagnostics.append(Diagnostic.of("SO0306", message, operator=instance.name, location=location))
+                    self.substitution.report("SO0306", message, instance.name, instance.invocation, "inputs", port)
 
     def outputs(self, instance: PrimitiveInstance) -> Iterator[OutputPort]:
         bindings = instance.invocation.outputs or ()
@@ -241,9 +240,8 @@ class _Builder:
                             yield self.link("export", special, producer.index, source_port, schema)
                         else:
                             message = f"{special.name} exports the imported stream {stream}"
-                            location = special.invocation.location("inputs", port)
-                            self.diagnostics.append(
-                                Diagnostic.of("SO0406", message, operator=special.name, location=location)
+                            self.substitution.report(
+                                "SO0406", message, special.name, special.invocation, "inputs", port
                             )
 
     def link(
@@ -270,16 +268,14 @@ class _Builder:
         """Report job control planes: one is ignored, but several or one in a parallel region are errors (rule 38)."""
         planes = [each for each in self.tree.specials if each.invocation.operator == JOB_CONTROL_PLANE]
         if len(planes) > 1:
-            location = planes[0].invocation.location()
             message = "this is the first JobControlPlane"
-            self.diagnostics.append(Diagnostic.of("CDISP0847D", message, operator=planes[0].name, location=location))
+            self.substitution.report("CDISP0847D", message, planes[0].name, planes[0].invocation)
         for position, plane in enumerate(planes):
             findings = [("CDISP0846E", f"{planes[0].name} is already a JobControlPlane")] if position else []
             if plane.regions:
                 findings.append(("CDISP0848E", "a JobControlPlane cannot be in a parallel region"))
             for code, message in findings:
-                location = plane.invocation.location()
-                self.diagnostics.append(Diagnostic.of(code, message, operator=plane.name, location=location))
+                self.substitution.report(code, message, plane.name, plane.invocation)
 
     def check_uids(self) -> None:
         """Report operators, Imports and Exports whose identity has another owner already.
@@ -295,8 +291,7 @@ class _Builder:
             if not uid or (first := owners.setdefault(uid, instance)) is instance:
                 continue
             message = f"the uid {uid} is {'that' if uids[first] else 'the name'} of {first.name} already"
-            location = instance.invocation.location("uid")
-            self.diagnostics.append(Diagnostic.of("SO0114", message, operator=instance.name, location=location))
+            self.substitution.report("SO0114", message, instance.name, instance.invocation, "uid")
 
     def check_names(self) -> None:
         for instance in (*self.tree.primitives, *self.tree.specials):
@@ -307,8 +302,8 @@ class _Builder:
                         f"the full name {show(name)} has {len(name)} characters, but at most {LONGEST_NAME} are "
                         "possible, since files have its name; shorten it, or the names of the composites around it"
                     )
-                    location = instance.invocation.location("name" if name == instance.name else "outputs")
-                    self.diagnostics.append(Diagnostic.of("SO0105", message, operator=instance.name, location=location))
+                    key = "name" if name == instance.name else "outputs"
+                    self.substitution.report("SO0105", message, instance.name, instance.invocation, key)
 
     def check_unused(self) -> None:
         application = self.application
@@ -324,8 +319,7 @@ class _Builder:
             if key == "submission" and application.plan_only:
                 continue  # parameters and logic use them, and they are not there
             for name in sorted(names):
-                location = application.location(key, name)
-                self.diagnostics.append(Diagnostic.of("SO0111", f"the {noun} {name} is not used", location=location))
+                self.substitution.report("SO0111", f"the {noun} {name} is not used", "", application, key, name)
 
 
 def _parameter_locations(invocation: Invocation) -> tuple[tuple[str, Location], ...]:

@@ -103,7 +103,6 @@ class RegionDeclarations:
         self._uid_of = uid_of
         self.substitution = substitution
         self.schemas = schemas
-        self.diagnostics = substitution.diagnostics
         self._overrides = [(pattern, width_pattern(pattern), width) for pattern, width in options.widths]
 
     def regions(self, order: list[Instance]) -> Iterator[ParallelRegion]:
@@ -130,7 +129,7 @@ class RegionDeclarations:
             if not any(map(regex.fullmatch, names)):
                 known = nearest(pattern, names) if names else "; the application has no parallel regions"
                 message = f"no parallel region matches the width pattern {pattern}{known}"
-                self.diagnostics.append(Diagnostic.of("SO0207", message))
+                self.substitution.diagnostics.append(Diagnostic.of("SO0207", message))
 
     def _width(self, instance: Instance, parallel: Parallel) -> tuple[int, str]:
         """Return the width by the strongest source: override, submission-time value, literal (rule 6).
@@ -149,19 +148,17 @@ class RegionDeclarations:
         if isinstance(declared, bool) or not isinstance(declared, int):
             code = "CDISP0809E" if self.substitution.is_default(origin) else "CDISR1164E"
             message = f"the width {shown(origin, declared)!r} from {origin} is not an integer"
-            self._report(code, message, instance, parallel, "width")
+            self.substitution.report(code, message, instance.name, parallel, "width")
             return 1, origin
         return self._checked(declared, "CDISR1164E", origin, instance, parallel), origin
 
     def _checked(self, width: int, code: str, source: str, instance: Instance, parallel: Parallel) -> int:
         if 1 <= width <= MAX_WIDTH:
             return width
-        self._report(code, f"the width from {source} is {width}; it must be at least 1", instance, parallel, "width")
+        self.substitution.report(
+            code, f"the width from {source} is {width}; it must be at least 1", instance.name, parallel, "width"
+        )
         return 1
-
-    def _report(self, code: str, message: str, instance: Instance, parallel: Parallel, *path: str | int) -> None:
-        location = parallel.location(*path)
-        self.diagnostics.append(Diagnostic.of(code, message, operator=instance.name, location=location))
 
     def _routing(self, instance: Instance, parallel: Parallel) -> dict[str, Routing]:
         names = port_names(instance)
@@ -173,7 +170,7 @@ class RegionDeclarations:
                 continue
             if names[port] in routing:
                 message = f"the port {partition.port} is partitioned twice"
-                self._report("CDISP0854E", message, instance, parallel, *path, "port")
+                self.substitution.report("CDISP0854E", message, instance.name, parallel, *path, "port")
                 continue
             self._check_attributes(partition.attributes, port, instance, parallel, *path, "attributes")
             routing[names[port]] = Routing("hash", tuple(dict.fromkeys(partition.attributes)))
@@ -185,7 +182,9 @@ class RegionDeclarations:
             if present is not None:
                 code = "CDISP0852E" if present.policy == "broadcast" else "CDISP0853E"
                 wrong = "named twice" if present.policy == "broadcast" else "partitioned as well"
-                self._report(code, f"the broadcast port {name} is {wrong}", instance, parallel, "broadcast", position)
+                self.substitution.report(
+                    code, f"the broadcast port {name} is {wrong}", instance.name, parallel, "broadcast", position
+                )
                 continue
             routing[names[port]] = Routing("broadcast")
         return routing
@@ -209,7 +208,7 @@ class RegionDeclarations:
                 return port
         known = (*names, *(stream for binding in bindings for stream in binding.streams))
         message = f"the region has no input port {name}{nearest(name, known)}"
-        self._report("CDISP0823E", message, instance, parallel, *path)
+        self.substitution.report("CDISP0823E", message, instance.name, parallel, *path)
         return None
 
     def _check_attributes(
@@ -220,7 +219,7 @@ class RegionDeclarations:
         for position, attribute in enumerate(attributes):
             if attribute in attributes[:position]:
                 message = f"the attribute {attribute} is named twice"
-                self._report("CDISP0825E", message, instance, parallel, *path, position)
+                self.substitution.report("CDISP0825E", message, instance.name, parallel, *path, position)
                 continue
             for stream in bindings[port].streams if scope is not None and port < len(bindings) else ():
                 assert scope is not None
@@ -232,5 +231,5 @@ class RegionDeclarations:
                 if lacking:
                     near = nearest(attribute, lacking[0].names)
                     message = f"the stream {stream} has no attribute {attribute}{near}"
-                    self._report("CDISP0824E", message, instance, parallel, *path, position)
+                    self.substitution.report("CDISP0824E", message, instance.name, parallel, *path, position)
                     break

@@ -8,7 +8,6 @@ from streams_orchestration.compiler.logical.instances import CompositeInstance, 
 from streams_orchestration.compiler.logical.substitution import Substitution
 from streams_orchestration.compiler.logical_graph import ConsistentAnnotation
 from streams_orchestration.model.annotations import Annotations, Consistent
-from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.element import Element
 
 _ATTEMPTS = "maxConsecutiveResetAttempts"
@@ -74,9 +73,7 @@ def _values(
             continue
         values[name] = value
         if value <= 0:
-            location = element.location(key)
-            message = f"{name} must be above 0, not {value}"
-            substitution.diagnostics.append(Diagnostic.of("SO0401", message, operator=operator, location=location))
+            substitution.report("SO0401", f"{name} must be above 0, not {value}", operator, element, key)
     return values, submission
 
 

@@ -115,7 +115,7 @@ class Substitution:
         try:
             return value_of_program(program)
         except ValueError as error:
-            self._report("SO0203", f"the window cannot be computed: {error}", element, path, operator)
+            self.report("SO0203", f"the window cannot be computed: {error}", operator, element, *path)
             return program
 
     def annotation(self, value: Any, element: Element, key: str, operator: str) -> tuple[Any, str]:
@@ -131,7 +131,7 @@ class Substitution:
             return value, ""
         if _CALL.fullmatch(match.group(1)):
             message = f"{match.group(1)} cannot be used in an annotation"
-            self._report("CDISP0682E", message, element, (key,), operator)
+            self.report("CDISP0682E", message, operator, element, key)
             return None, ""
         name = match.group(1).strip()
         return self._named(name, element, (key,), operator), name if name in self.values else ""
@@ -148,7 +148,7 @@ class Substitution:
         fits = isinstance(resolved, int) if integer else isinstance(resolved, int | float)
         if resolved is not None and (not fits or isinstance(resolved, bool)):
             message = f"{key} is {'an int32' if integer else 'a float64'}, and {origin or value!r} is not"
-            self._report("CDISP0811E", message, element, (key,), operator)
+            self.report("CDISP0811E", message, operator, element, key)
             return None, origin
         return resolved if resolved is None or integer else float(resolved), origin
 
@@ -160,14 +160,14 @@ class Substitution:
         resolved, origin = self.annotation(value, element, key, operator)
         if resolved is None or isinstance(resolved, bool):
             return resolved
-        self._report("SO0009", f"{key} is true or false, and {origin or value!r} is not", element, (key,), operator)
+        self.report("SO0009", f"{key} is true or false, and {origin or value!r} is not", operator, element, key)
         return None
 
     def _text(self, text: str, element: Element, path: tuple[str | int, ...], operator: str, *, channels: bool) -> Any:
         misplaced = _PLACEMENT_CALL.search(text)
         if misplaced is not None:
             message = f"{misplaced.group(1)}() belongs in a placement config"
-            self._report("CDISP0116E", message, element, path, operator)
+            self.report("CDISP0116E", message, operator, element, *path)
         if "${" not in text:
             return text
 
@@ -198,24 +198,24 @@ class Substitution:
         if name in CHANNEL_FUNCTIONS and channels:
             return "${" + name + "()}"
         if name in CHANNEL_FUNCTIONS:
-            self._report("SO0205", f"{name}() is not known here", element, path, operator)
+            self.report("SO0205", f"{name}() is not known here", operator, element, *path)
         elif name in _PLACEMENT_FUNCTIONS:
-            self._report(
-                "CDISP0116E", f"{name}() belongs in a placement config, without ${{}}", element, path, operator
+            self.report(
+                "CDISP0116E", f"{name}() belongs in a placement config, without ${{}}", operator, element, *path
             )
         else:
             near = nearest(name, CHANNEL_FUNCTIONS)
-            self._report("SO0206", f"there is no function {name}(){near}", element, path, operator)
+            self.report("SO0206", f"there is no function {name}(){near}", operator, element, *path)
         return match.group(0)
 
     def _named(self, name: str, element: Element, path: tuple[str | int, ...], operator: str) -> Any:
         if name not in self.values:
             message = f"there is no submission-time value {name}{nearest(name, self.values)}"
-            self._report("SO0201", message, element, path, operator)
+            self.report("SO0201", message, operator, element, *path)
             return None
         self.used.add(name)
         return self.values[name]
 
-    def _report(self, code: str, message: str, element: Element, path: tuple[str | int, ...], operator: str) -> None:
-        location = element.location(*path)
-        self.diagnostics.append(Diagnostic.of(code, message, operator=operator, location=location))
+    def report(self, code: str, message: str, operator: str, element: Element, *path: str | int) -> None:
+        """Report a fault of an operator, or of no operator if its name is empty, at a path within an element."""
+        self.diagnostics.append(Diagnostic.of(code, message, operator=operator, location=element.location(*path)))
