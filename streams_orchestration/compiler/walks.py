@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 
 Successors = Mapping[int, Iterable[int]]
@@ -20,6 +20,26 @@ def reached(starts: Iterable[int], successors: Successors) -> set[int]:
                 nodes.add(following)
                 pending.append(following)
     return nodes
+
+
+def shortest_path(first: int, last: int, successors: Callable[[int], Iterable[int]]) -> list[int]:
+    """Return the nodes of a shortest path, with both ends; earlier successors are preferred.
+
+    The list is empty if there is no path, or if both ends are one node.
+    """
+    came = {first: first}
+    waiting = [first]
+    for node in waiting:
+        for following in successors(node):
+            if following not in came:
+                came[following] = node
+                waiting.append(following)
+    if last not in came or first == last:
+        return []
+    way = [last]
+    while way[-1] != first:
+        way.append(came[way[-1]])
+    return way[::-1]
 
 
 def reversed_(successors: Successors) -> dict[int, list[int]]:

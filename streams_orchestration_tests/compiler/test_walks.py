@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.walks import CircleError, levels, producers_first, reached
+from streams_orchestration.compiler.walks import CircleError, levels, producers_first, reached, shortest_path
 
 EDGES = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda edge: edge[0] != edge[1]), max_size=20)
 
@@ -20,6 +20,16 @@ def graph_of(edges: list[tuple[int, int]]) -> tuple[nx.DiGraph, dict[int, set[in
 def test_reached_is_what_networkx_reaches(edges: list[tuple[int, int]], start: int) -> None:
     graph, successors = graph_of(edges)
     assert reached((start,), successors) == {start, *nx.descendants(graph, start)}
+
+
+@given(EDGES, st.integers(0, 7), st.integers(0, 7))
+def test_a_shortest_path_is_one_of_networkx(edges: list[tuple[int, int]], first: int, last: int) -> None:
+    graph, successors = graph_of(edges)
+    way = shortest_path(first, last, successors.__getitem__)
+    if first == last or not nx.has_path(graph, first, last):
+        assert not way
+    else:
+        assert way in [*nx.all_shortest_paths(graph, first, last)]
 
 
 @given(EDGES, st.sets(st.integers(0, 7)))

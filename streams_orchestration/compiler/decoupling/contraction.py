@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.decoupling.dataflow import SINKS, Dataflow
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
+from streams_orchestration.compiler.walks import shortest_path
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 
@@ -82,15 +83,15 @@ class _Classes:
     def __init__(self, flow: Dataflow) -> None:
         self.flow = flow
         self.sets = DisjointSets(2 * len(flow.nodes))
-        self.joined: list[list[tuple[int, str]]] = [[] for _ in range(2 * len(flow.nodes))]
+        self.joined: list[dict[int, str]] = [{} for _ in range(2 * len(flow.nodes))]
         for number in range(len(flow.nodes)):
             self._join_node(number)
 
     def _join(self, first: int, second: int, reason: str) -> None:
         if first != second:
             self.sets.union(first, second)
-            self.joined[first].append((second, reason))
-            self.joined[second].append((first, reason))
+            self.joined[first].setdefault(second, reason)
+            self.joined[second].setdefault(first, reason)
 
     def _join_node(self, number: int) -> None:
         node = self.flow.nodes[number]
@@ -169,20 +170,9 @@ class _Classes:
 
     def _reasons(self, start: int, end: int) -> list[str]:
         """Return the reasons along the shortest chain that joins two items of one class."""
-        came: dict[int, tuple[int, str]] = {start: (start, "")}
-        waiting = deque([start])
-        while waiting and end not in came:
-            item = waiting.popleft()
-            for other, reason in self.joined[item]:
-                if other not in came:
-                    came[other] = item, reason
-                    waiting.append(other)
-        reasons: list[str] = []
-        while end != start:
-            end, reason = came[end]
-            if reason and reason not in reasons:
-                reasons.append(reason)
-        return reasons[::-1]
+        chain = shortest_path(start, end, self.joined.__getitem__)
+        reasons = (self.joined[one][other] for one, other in pairwise(chain))
+        return list(dict.fromkeys(reason for reason in reasons if reason))
 
 
 def contract(flow: Dataflow) -> Contraction:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 from streams_orchestration.compiler.event_time.roles import triggers_region
 from streams_orchestration.compiler.event_time.uses import uses_of
-from streams_orchestration.compiler.explain.explanation import Fact, listed
+from streams_orchestration.compiler.explain.explanation import Fact, listed, path_text
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.stage_results import EventTimeGraph, EventTimeOperator
@@ -114,10 +114,7 @@ def _drift(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def _reached(lookup: CompilationIndex, model: LogicalOperator, role: EventTimeOperator) -> Iterator[Fact]:
-    """Explain by which path and from which annotations event time reaches an operator, and which lag is the largest.
-
-    Of a path longer than `_SHOWN` operators, the first and the last half of these are named.
-    """
+    """Explain by which path and from which annotations event time reaches an operator, and which lag is the largest."""
     operators = lookup.logical.operators
     for number in role.imports:
         name = lookup.physical.imports[number].name
@@ -137,10 +134,7 @@ def _reached(lookup: CompilationIndex, model: LogicalOperator, role: EventTimeOp
     way = sources[:1]
     while way and way[-1] != model.index:
         way.append(before[way[-1]])
-    names = [operators[number].name for number in way]
-    if len(names) > _SHOWN:
-        names = [*names[: _SHOWN // 2], "...", *names[-_SHOWN // 2 :]]
-    yield Fact(f"event time comes by {' -> '.join(names)}", "EV5")
+    yield Fact(f"event time comes by {path_text([operators[number].name for number in way])}", "EV5")
     if len(sources) > 1:
         yield Fact(f"from the annotations of {listed([operators[number].name for number in sorted(sources)])}", "EV8")
     for name, value, key in (("lag", role.lag, "lag"), ("minimumGap", role.minimum_gap, "minimum_gap")):

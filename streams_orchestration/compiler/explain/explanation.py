@@ -75,3 +75,8 @@ def listed(names: list[str], most: int = 6) -> str:
     if len(names) > most:
         return first_names(names, most)
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def path_text(names: list[str]) -> str:
+    """Return the names on a path as `a -> b`; of a path longer than 12, the first six and the last six names."""
+    return " -> ".join(names if len(names) <= 12 else [*names[:6], "...", *names[-6:]])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from math import prod
 
 from pydantic import ValidationError
 
 from streams_orchestration.compiler.explain.event_time import event_time_facts
-from streams_orchestration.compiler.explain.explanation import Explanation, Fact, Section, listed, section
+from streams_orchestration.compiler.explain.explanation import Explanation, Fact, Section, listed, path_text, section
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
-from streams_orchestration.compiler.explain.passing import connection_facts, path
+from streams_orchestration.compiler.explain.passing import connection_facts
 from streams_orchestration.compiler.explain.placement import host_reasons, pe_reasons, together_or_apart
 from streams_orchestration.compiler.explain.regions import membership_facts
 from streams_orchestration.compiler.explain.threads import feed_facts, lock_facts, model_fact, queue_facts
@@ -27,6 +28,7 @@ from streams_orchestration.compiler.redeployment.states import (
     refusal,
     remedy_of_gone,
 )
+from streams_orchestration.compiler.walks import shortest_path
 from streams_orchestration.model.brief import plural
 from streams_orchestration.operators.contract.operator import Operator, SourceOperator
 
@@ -159,12 +161,12 @@ def _between(lookup: CompilationIndex, one: int, other: int) -> Iterator[Section
             yield section(title, *connection_facts(lookup, number), *queue)
     if connected:
         return
-    way = path(lookup, one, other) or path(lookup, other, one)
-    names = lookup.names(way)
-    if len(names) > 12:
-        names = [*names[:6], "...", *names[-6:]]
+    followers: dict[int, list[int]] = defaultdict(list)
+    for each in lookup.physical.connections:
+        followers[each.source].append(each.target)
+    way = shortest_path(one, other, followers.__getitem__) or shortest_path(other, one, followers.__getitem__)
     text = (
-        f"no stream connects them directly; a path is {' -> '.join(names)}"
+        f"no stream connects them directly; a path is {path_text(lookup.names(way))}"
         if way
         else "no stream leads from one to the other"
     )

@@ -84,26 +84,3 @@ def splitter_facts(lookup: CompilationIndex, splitter: Splitter) -> Iterator[Fac
         yield Fact("window punctuation is dropped, since the stream comes out of a parallel region", "22, 23")
     else:
         yield Fact("punctuation goes to all channels", "22")
-
-
-def path(lookup: CompilationIndex, first: int, second: int) -> list[int]:
-    """Return the operators on a shortest path along the streams, with both ends.
-
-    The list is empty if there is no path, or if both ends are one operator.
-    """
-    followers: dict[int, list[int]] = {}
-    for each in lookup.physical.connections:
-        followers.setdefault(each.source, []).append(each.target)
-    came = {first: -1}
-    queue = [first]
-    for operator in queue:
-        for follower in followers.get(operator, ()):
-            if follower not in came:
-                came[follower] = operator
-                queue.append(follower)
-    if second not in came or first == second:
-        return []
-    way = [second]
-    while way[-1] != first:
-        way.append(came[way[-1]])
-    return way[::-1]

@@ -11,35 +11,25 @@ from streams_orchestration.compiler.fusion.load_fusion import PERCENT
 from streams_orchestration.compiler.logical_graph import PlacementGroup
 from streams_orchestration.compiler.placement.fusable_units import HostSpec
 from streams_orchestration.compiler.placement.tags import resolve_tag
+from streams_orchestration.compiler.walks import shortest_path
 from streams_orchestration.model.brief import plural
 
 
-def way_around(lookup: CompilationIndex, first: int, second: int) -> list[int]:
+def _way_around(lookup: CompilationIndex, first: int, second: int) -> list[int]:
     """Return the PEs on a path from the first PE to the second through at least one other PE.
 
     The list is empty without such a path.
     """
-    came = {first: -1}
-    waiting = [pe for pe in sorted(lookup.feeds[first]) if pe != second]
-    came.update(dict.fromkeys(waiting, first))
-    for pe in waiting:
-        for other in sorted(lookup.feeds[pe]):
-            if other == second:
-                path = [pe]
-                while came[path[-1]] != first:
-                    path.append(came[path[-1]])
-                return path[::-1]
-            if other not in came:
-                came[other] = pe
-                waiting.append(other)
-    return []
+    feeds = {pe: sorted(others) for pe, others in lookup.feeds.items()}
+    feeds[first] = [pe for pe in feeds[first] if pe != second]
+    return shortest_path(first, second, feeds.__getitem__)[1:-1]
 
 
 def loop_facts(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fact]:
     """Explain why two PEs would form a loop if they were one; nothing if they would not, or if loops are allowed."""
     if lookup.options.fusion == "legacy" or lookup.options.faithful or lookup.costs is not None:
         return
-    if between := way_around(lookup, first, second) or way_around(lookup, second, first):
+    if between := _way_around(lookup, first, second) or _way_around(lookup, second, first):
         pes = listed([f"PE {pe}" for pe in between])
         yield Fact(f"as one PE they would feed {pes} and be fed by it, and PEs in a loop never end", "56")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.explain.explanation import Explanation, Fact, listed, section
+from streams_orchestration.compiler.explain.explanation import Explanation, Fact, listed, path_text, section
 from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.logical_graph import ConsistentAnnotation
 from streams_orchestration.compiler.regions.starts import deciding_annotation
@@ -34,10 +34,7 @@ def membership_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
 
 
 def _reached(lookup: CompilationIndex, operator: int) -> Fact:
-    """Explain how the region reached a member: as a start, or along the streams from a start.
-
-    Of a path longer than `_SHOWN` operators, the first and the last half of these are named.
-    """
+    """Explain how the region reached a member: as a start, or along the streams from a start."""
     model = lookup.model(operator)
     if model.index in lookup.starts.starts:
         annotation = deciding_annotation(model, lookup.annotations)
@@ -50,10 +47,7 @@ def _reached(lookup: CompilationIndex, operator: int) -> Fact:
     way = [operator]
     while lookup.growth.reached_from[way[-1]] >= 0:
         way.append(lookup.growth.reached_from[way[-1]])
-    names = lookup.names(way[::-1])
-    if len(names) > _SHOWN:
-        names = [*names[: _SHOWN // 2], "...", *names[-_SHOWN // 2 :]]
-    return Fact(f"reached from a start: {' -> '.join(names)}", "A23")
+    return Fact(f"reached from a start: {path_text(lookup.names(way[::-1]))}", "A23")
 
 
 def _autonomous(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
