@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 from streams_orchestration.compiler.logical_graph import Mutates
 from streams_orchestration.operators.event_time.role import EventTimeMode
 
@@ -74,6 +75,11 @@ class EventTimeGraph:
     """The operators of the logical graph that have a connection or an output port in this event-time graph."""
     imports: tuple[str, ...] = ()
     """The names of the Imports that bring watermarks into the graph (EV48)."""
+
+    @property
+    def time(self) -> TimeAttribute:
+        """The attribute with its type and resolution."""
+        return TimeAttribute(self.attribute, self.type, self.resolution)
 
 
 @dataclass(frozen=True, slots=True)

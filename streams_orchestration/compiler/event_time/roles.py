@@ -24,7 +24,7 @@ def role_of(
     `aheadOf` and `maxDrift`. Lengths of time that are counted in ticks are rounded up.
     """
     graph = graphs.graphs[operator.graph]
-    ticks = TimeAttribute(graph.attribute, graph.type, graph.resolution).ticks
+    ticks = graph.time.ticks
     own = logical.operators[physical.operators[operator.operator].logical].event_time
     annotations = [logical.operators[source].event_time for source in graph.sources] if own is None else [own]
     ignores = any(each is not None and each.on_null == "ignore" for each in annotations)
@@ -118,15 +118,10 @@ def roles_by_operator(
 def exported_times(compilation: Compilation) -> dict[tuple[int, int], TimeAttribute]:
     """Map each (operator, output port) in an event-time graph to its event-time attribute."""
     found = compilation.event_time
-    return {(each.operator, port): _time(found, each) for each in found.operators for port in each.outputs}
+    return {(each.operator, port): found.graphs[each.graph].time for each in found.operators for port in each.outputs}
 
 
 def imported_times(compilation: Compilation) -> dict[int, TimeAttribute]:
     """Map each Import with event time, by its number in the physical graph, to its event-time attribute."""
     found = compilation.event_time
-    return {number: _time(found, each) for each in found.operators for number in each.imports}
-
-
-def _time(found: EventTimeMap, operator: EventTimeOperator) -> TimeAttribute:
-    graph = found.graphs[operator.graph]
-    return TimeAttribute(graph.attribute, graph.type, graph.resolution)
+    return {number: found.graphs[each.graph].time for each in found.operators for number in each.imports}

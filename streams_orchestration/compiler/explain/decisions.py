@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.copies.copies import RULES
-from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 from streams_orchestration.compiler.explain.deployment import recovery_facts
 from streams_orchestration.compiler.explain.event_time import graph_facts
 from streams_orchestration.compiler.explain.explanation import Fact, Section, listed
@@ -89,8 +88,7 @@ def _regions(lookup: CompilationIndex) -> Iterator[Decision]:
 
 def _event_time(lookup: CompilationIndex) -> Iterator[Decision]:
     for graph in lookup.compilation.event_time.graphs[: MAX_LISTED_DECISIONS + 1]:
-        time = TimeAttribute(graph.attribute, graph.type, graph.resolution)
-        yield f"Event-time graph {graph.index} by {time}", tuple(graph_facts(lookup, graph))
+        yield f"Event-time graph {graph.index} by {graph.time}", tuple(graph_facts(lookup, graph))
 
 
 def _fusion(lookup: CompilationIndex) -> Iterator[Decision]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 from streams_orchestration.compiler.event_time.roles import triggers_region
 from streams_orchestration.compiler.event_time.uses import uses_of
 from streams_orchestration.compiler.explain.explanation import Fact, listed, path_text
@@ -31,7 +30,7 @@ def event_time_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
         yield Fact(f"no event time reaches it: {lookup.event_time.why_not(model.index)}", "EV24")
         return
     graph = lookup.compilation.event_time.graphs[role.graph]
-    yield Fact(f"in event-time graph {graph.index}, by {TimeAttribute(graph.attribute, graph.type, graph.resolution)}")
+    yield Fact(f"in event-time graph {graph.index}, by {graph.time}")
     text, rule = _MODES[role.mode]
     yield Fact(f"{role.mode}: {text}", rule)
     if model.event_time is not None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 from streams_orchestration.model.brief import plural
 
 _SHOWN = 5
@@ -58,7 +57,7 @@ def _words(compilation: Compilation) -> dict[str, str]:
         model, graph = logical[physical.operators[each.operator].logical], compilation.event_time.graphs[each.graph]
         sources = {logical[physical.operators[physical.connections[n].source].logical].name for n in each.connections}
         sources |= {physical.imports[number].name for number in each.imports}
-        parts = [f"{each.mode} by {TimeAttribute(graph.attribute, graph.type, graph.resolution)}"]
+        parts = [f"{each.mode} by {graph.time}"]
         parts += [f"from {', '.join(sorted(sources))}"] if sources else []
         parts += [f"lag {each.lag:g} s", f"minimumGap {each.minimum_gap:g} s"]
         if (annotation := model.event_time) is not None:
