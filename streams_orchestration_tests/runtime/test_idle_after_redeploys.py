@@ -131,6 +131,7 @@ def begun(directory: Path, plan: PlannedCompilation, monkeypatch: pytest.MonkeyP
     return run
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(("pes", "regions"), [(2, True), (9, True), (9, False)])
 @pytest.mark.parametrize("change", CHANGES)
 def test_an_idle_source_holds_up_nothing_after_a_redeploy(
@@ -154,6 +155,7 @@ def test_an_idle_source_holds_up_nothing_after_a_redeploy(
     assert [run.met()[at] for at in (30, 40, 50)] == [20, 30, 40]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(("pes", "regions"), [(9, True), (9, False)])
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_source_that_has_ended_holds_up_nothing_after_a_redeploy(

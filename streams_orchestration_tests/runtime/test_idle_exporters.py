@@ -101,6 +101,7 @@ IN_BETWEEN: dict[str, tuple[Graph, str]] = {
 }
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(
     ("visibility", "consistent"), [("read_committed", True), ("read_committed", False), ("read_uncommitted", True)]
 )

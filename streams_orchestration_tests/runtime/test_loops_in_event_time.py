@@ -41,6 +41,7 @@ LOOPS: dict[str, list[dict[str, Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("limit", [1, 100])
 @pytest.mark.parametrize("pes", [1, 9])
 @pytest.mark.parametrize("loop", LOOPS)

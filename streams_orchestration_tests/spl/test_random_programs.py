@@ -70,6 +70,7 @@ def check_divisions(seed: int, division: str, directory: Path, monkeypatch: pyte
 
 
 @pytest.mark.slow
+@pytest.mark.covering
 @pytest.mark.parametrize("division", DIVISIONS)
 @pytest.mark.parametrize("seed", range(2))
 def test_a_random_application_does_not_depend_on_batches_or_restarts(

@@ -302,6 +302,7 @@ def test_marks_in_targets_are_true_and_never_fall(
         assert sorted(found) == sorted(reader.written)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("pes", [1, 3])
 @pytest.mark.parametrize("filtered", [False, True])
 def test_an_idle_stream_does_not_hold_back_the_mark(tmp_path: Path, stepped: SteppedClock, pes: int, *, filtered: bool):

@@ -46,6 +46,7 @@ def marks(local: LocalApplication) -> set[int | None]:
     return {each.watermark for each in read_status(local.catalog, local.name).sinks}
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("pes", [1, 4])
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_mark_of_a_sink_stays_at_a_redeploy_and_goes_on(tmp_path: Path, change: str, pes: int):
