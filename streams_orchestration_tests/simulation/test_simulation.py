@@ -41,9 +41,9 @@ mean numbers of runs, which are at most four in `make test`, and sixteen in `mak
 RUN_FAULTS = 400
 """Most faults of a run."""
 ALL_FAULTS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "a region": (1_200, ("--shape", "diamond")),
+    "a region": (600, ("--shape", "diamond")),
     "operators outside of regions": (200, ("--shape", "outside")),
-    "two hosts": (900, ("--shape", "two_hosts")),
+    "two hosts": (450, ("--shape", "two_hosts")),
     "event time": (700, ("--shape", "event_time")),
     "deliveries": (600, ("--shape", "delivered")),
     "transactions of several units": (200, ("--shape", "two_regions", "--catalog", "postgresql")),
