@@ -10,11 +10,12 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from unittest.mock import patch
 
 from pydantic_core import from_json
 from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from streams_orchestration import world
@@ -306,7 +307,19 @@ class SimulatedDatabase(SqliteDatabase):
     def __init__(self, shared: SharedFile) -> None:
         self._shared = shared
         self.path, self.name, self._busy_seconds = shared.path, shared.name, BUSY_SECONDS
-        self.engine = _Undisposed(shared)  # type: ignore[assignment]
+        self.engine = _Undisposed()  # type: ignore[assignment]
+
+    def begin(self, mode: str, unit: str = "") -> Any:
+        """Begin a transaction; a `LightConnection` is its own transaction."""
+        if mode == "create":
+            connection = self._shared.make().connect()
+        else:
+            connection = LightConnection(self._shared, f"{mode} {unit}".rstrip())
+        try:
+            return connection, connection.begin()
+        except DBAPIError:
+            connection.close()
+            raise
 
     def create(self, fill: Callable[[Connection], None]) -> None:
         """Do nothing: a connection makes the file."""
@@ -326,22 +339,6 @@ class SimulatedDatabase(SqliteDatabase):
 
 class _Undisposed:
     """The engine of all processes, which one of them cannot dispose of."""
-
-    def __init__(self, shared: SharedFile) -> None:
-        self._shared = shared
-
-    def connect(self) -> Self:
-        """Return what makes a connection with options."""
-        return self
-
-    def execution_options(self, mode: str, unit: str) -> LightConnection | Connection:
-        """Return a connection for a transaction."""
-        if mode == "create":
-            return self._shared.make().connect()
-        return LightConnection(self._shared, f"{mode} {unit}".rstrip())
-
-    def close(self) -> None:
-        """Do nothing."""
 
     def dispose(self) -> None:
         """Do nothing."""

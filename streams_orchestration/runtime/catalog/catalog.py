@@ -314,13 +314,9 @@ class Catalog:
         until = world.monotonic() + self._patience
         failures = 0
         while True:
-            connection = None
             try:
-                connection = self._database.engine.connect().execution_options(mode=mode, unit=unit)
-                return connection, connection.begin()
+                return self._database.begin(mode, unit)
             except DBAPIError as error:
-                if connection is not None:
-                    connection.close()
                 failure = self._database.error(error)
                 failures += 1
                 if not isinstance(failure, CatalogLostError) or world.monotonic() + PAUSES.after(failures) > until:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine
+from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from streams_orchestration.runtime.catalog.changes import CommitListener
@@ -54,19 +55,27 @@ class Database(ABC):
     names_units = False
     """True if a notification of the database names the unit that has changed."""
 
-    def listen(self) -> None:
-        """Make every transaction of the engine begin with `synchronise` and the `begin_statement`.
+    def begin(self, mode: Mode, unit: str = "") -> tuple[Connection, RootTransaction]:
+        """Begin a transaction on a connection from the pool, with `synchronise` and the `begin_statement`.
 
-        Mode and unit are the execution options `mode` and `unit` of the connection; the mode is `read` by default.
+        Args:
+            mode: the mode of the transaction.
+            unit: for the mode `unit`, application and unit as one text.
+
+        Raises:
+            DBAPIError: the database cannot be reached, or the statement failed; the connection is closed.
         """
-
-        # a driver that begins by itself could not say how, so both are in autocommit
-        @event.listens_for(self.engine, "begin")
-        def _on_begin(connection: Connection) -> None:
+        connection = self.engine.connect()
+        try:
+            # a driver that begins by itself could not say how, so both are in autocommit
+            transaction = connection.begin()
             self.synchronise(connection)
-            options = connection.get_execution_options()
-            begin = self.begin_statement(options.get("mode", "read"), options.get("unit", ""))
-            connection.exec_driver_sql(begin, execution_options={"no_parameters": True})
+            # not a listener to the event `begin`: an engine with one calls listeners around each of its statements
+            connection.exec_driver_sql(self.begin_statement(mode, unit), execution_options={"no_parameters": True})
+        except DBAPIError:
+            connection.close()
+            raise
+        return connection, transaction
 
     @abstractmethod
     def begin_statement(self, mode: Mode, unit: str = "") -> str:

@@ -70,9 +70,7 @@ class PostgresqlDatabase(Database):
         key = url.render_as_string(hide_password=False), busy_seconds
         with _lock:
             if key not in engines:
-                self.engine = _engine(url, schema, busy_seconds)
-                self.listen()
-                engines[key] = self.engine
+                engines[key] = _engine(url, schema, busy_seconds)
             self.engine = engines[key]
 
     @classmethod

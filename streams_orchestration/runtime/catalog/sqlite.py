@@ -72,8 +72,6 @@ class SqliteDatabase(Database):
             cursor.execute("PRAGMA synchronous=FULL")
             cursor.close()
 
-        self.listen()
-
     def _connect(self) -> sqlite3.Connection:
         address = f"{self.path.as_uri()}?mode=rw"
         return sqlite3.connect(address, timeout=self._busy_seconds, check_same_thread=False, uri=True)
@@ -153,7 +151,8 @@ class SqliteDatabase(Database):
         part = SqliteDatabase(self.path.with_name(f".{self.path.name}.{world.new_id()}"), self._busy_seconds)
         try:
             part.path.touch()
-            with part.engine.connect().execution_options(mode="create") as connection, connection.begin():
+            connection, transaction = part.begin("create")
+            with connection, transaction:
                 fill(connection)
             part.engine.dispose()
             sync_contents([part.path])
