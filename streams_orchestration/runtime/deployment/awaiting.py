@@ -78,8 +78,8 @@ def await_running_pes(catalog: Catalog, application: str, timeout: float) -> Uni
 
 
 def pes_run(status: UnitsStatus) -> bool:
-    """Return True if every PE runs or is complete, and no unit waits for a reset or is being reset."""
-    if any(unit.row.waits or unit.state == "RESETTING" for unit in status.units):
+    """Return True if every PE runs or is complete, and no unit needs a reset or is being reset."""
+    if any(unit.row.broken for unit in status.units):
         return False
     return status.state == "COMPLETED" or all(pe.state in ("RUNNING", "COMPLETED") for pe in status.pes)
 
