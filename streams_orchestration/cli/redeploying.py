@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import click
@@ -130,17 +129,13 @@ def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_r
         previous = api.recompile_previous_plan(catalog, name)
         report_diagnostics(previous.compilation.diagnostics)
         return _show_preview(catalog, previous, request.drop_state, f"streams run SPEC --name {name}")
-
-    def take_lock() -> AbstractContextManager[api.StartLock]:
-        api.require_java()
-        return lock_and_stop_orphans(catalog, name, "streams redeploy")
-
-    def redeploy(lock: api.StartLock, previous: Deployable) -> int:
+    if api.end_trial_by_hand(catalog, name):
+        return _show_ended_trial(catalog, name)
+    api.require_java()
+    with lock_and_stop_orphans(catalog, name, "streams redeploy") as lock:
+        previous = api.recompile_previous_plan(catalog, name)
         report_diagnostics(previous.compilation.diagnostics)
         return _redeploy(Start(catalog, lock, previous, request, spec))
-
-    status = api.revert_redeploy(catalog, name, take_lock, redeploy)
-    return _show_ended_trial(catalog, name) if status is None else status
 
 
 def _show_ended_trial(catalog: api.Catalog, name: str) -> int:

@@ -46,12 +46,10 @@ def restore_previous(catalog: api.Catalog, application: str, request: api.Revert
         StreamsRuntimeError, ValueError, OSError: there is no previous plan, or it is refused or fails its trial; or the
             return to it breaks a rule of the protocol.
     """
-    return api.revert_redeploy(
-        catalog,
-        application,
-        lambda: api.lock_start(catalog.home.prepare(), application, "redeploy"),
-        lambda lock, previous: api.deploy_plan(catalog, lock, previous, request),
-    )
+    if api.end_trial_by_hand(catalog, application):
+        return None
+    with api.lock_start(catalog.home.prepare(), application, "redeploy") as lock:
+        return api.deploy_plan(catalog, lock, api.recompile_previous_plan(catalog, application), request)
 
 
 def preview_compiled(catalog: api.Catalog, compilation: PlannedCompilation) -> Redeployment:

@@ -138,10 +138,10 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.rollout.reverting import (
         BY_HAND,
         RevertedPlan,
+        end_trial_by_hand,
         is_redeploy_on_trial,
         read_reverted_plan,
         recompile_previous_plan,
-        revert_redeploy,
     )
     from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint, list_savepoints, remove_savepoint
     from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint

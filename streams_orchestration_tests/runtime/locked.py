@@ -9,7 +9,7 @@ from unittest.mock import patch
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.start_lock import StartLock, lock_start
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment import deployment, dropping
 from streams_orchestration.runtime.deployment.opening import open_application
 from streams_orchestration.runtime.deployment.requests import (
@@ -64,15 +64,11 @@ def redeploy(home: Home, wanted: Deployable, **options: Any) -> Redeployment:
 
 def revert_redeploy(home: Home, application: str) -> Redeployment | None:
     catalog = open_catalog(home, application)
-
-    def replace_by(lock: StartLock, previous: Deployable) -> Redeployment:
-        redeployment = deploying.deploy_plan(catalog, lock, previous, Revert())
-        assert isinstance(redeployment, Redeployment)
-        return redeployment
-
-    return reverting.revert_redeploy(
-        catalog, application, lambda: lock_start(home.prepare(), application, "redeploy"), replace_by
-    )
+    if reverting.end_trial_by_hand(catalog, application):
+        return None
+    with lock_start(home.prepare(), application, "redeploy") as lock:
+        previous = reverting.recompile_previous_plan(catalog, application)
+        return redeploying.redeploy(open_application(catalog, lock, previous), Revert())
 
 
 def begin_redeploy(

@@ -1,18 +1,15 @@
 """Manual revert of a redeploy: a return to its cut during the trial, or another redeploy after the trial.
 
-`revert_redeploy` first ends the trial (`end_trial_by_hand`). It does so without the start lock, since the process that
-redeploys holds the lock until the trial is decided. If the trial is over, it takes the lock. Then it compiles the
-previous plan (`recompile_previous_plan`), and its caller brings this plan up with the request `Revert`. So a redeploy
-that was awaited for the lock is the one that is reverted.
+The caller first ends the trial (`end_trial_by_hand`). It does so without the start lock, since the process that
+redeploys holds the lock until the trial is decided. If the trial is over, the caller takes the lock, compiles the
+previous plan (`recompile_previous_plan`), and deploys this plan with the request `Revert`. So a redeploy that was
+awaited for the lock is the one that is reverted.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -22,7 +19,6 @@ from streams_orchestration.compiler.compiling import recompile
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
-from streams_orchestration.runtime.catalog.start_lock import StartLock
 from streams_orchestration.runtime.catalog.trials import is_on_trial, read_trial
 from streams_orchestration.runtime.deployment.control import launch_hosts
 from streams_orchestration.runtime.deployment.lasting_hosts import require_lasting_hosts
@@ -31,8 +27,6 @@ from streams_orchestration.runtime.trials.trial import revert_open
 from streams_orchestration.runtime.units.reading import application_row
 
 BY_HAND = "it was reverted by hand"
-
-Redeployed = TypeVar("Redeployed")
 
 
 class NotRevertedError(StreamsRuntimeError):
@@ -56,36 +50,6 @@ def is_redeploy_on_trial(catalog: Catalog, application: str) -> bool:
     with catalog.read() as connection:
         application_row(connection, catalog.home, application)
         return is_on_trial(connection, application)
-
-
-def revert_redeploy(
-    catalog: Catalog,
-    application: str,
-    take_lock: Callable[[], AbstractContextManager[StartLock]],
-    redeploy: Callable[[StartLock, Deployable], Redeployed],
-) -> Redeployed | None:
-    """Restore the previous plan: at its cut while its successor is on trial, otherwise by another redeploy.
-
-    Args:
-        catalog: the catalog.
-        application: the name of the application.
-        take_lock: takes the start lock of the application, after the trial.
-        redeploy: brings the previous plan up under that lock.
-
-    Returns:
-        The result of `redeploy`; None if a trial was reverted.
-
-    Raises:
-        ApplicationError: the application can no longer run here.
-        NotDeployedError: the catalog does not know the application.
-        StreamsRuntimeError: there is no previous plan, or another version of the product wrote it; hosts would end with
-            this process, or cannot be started; or the return to the previous plan breaks a rule of the protocol.
-        Exception: taking the lock or the redeploy fails.
-    """
-    if end_trial_by_hand(catalog, application):
-        return None
-    with take_lock() as lock:
-        return redeploy(lock, recompile_previous_plan(catalog, application))
 
 
 def end_trial_by_hand(catalog: Catalog, application: str) -> bool:
