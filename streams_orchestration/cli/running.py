@@ -54,13 +54,13 @@ def run(
     again = run_words(spec, given.options)
     compiled = upgrade_and_compile(catalog, read, given, request)
     first = not catalog.home.root.exists() and catalog.version() is None
-    # an application that cannot run leaves no state directory, which the start lock creates
+    # the start lock creates the state directory, and an application that cannot run leaves none
     checked = _check_here(compiled) if first else None
     with lock_and_stop_orphans(catalog, compiled.name, "streams run") as lock:
         continues = isinstance(request, api.ContinueFromState)
         before = api.read_status_to_continue(catalog, compiled) if continues else None
         if before is None or before.state != "COMPLETED" or _find_and_note_input(catalog, compiled.name):
-            wanted = _check_here(compiled) if checked is None else checked
+            wanted = checked or _check_here(compiled)  # results are shown without Java and the code of operators
             if before is not None:
                 note(_continuation(wanted.name, before))
             # loads the code that deploys, which a complete application does not need

@@ -68,15 +68,6 @@ def preview_compiled(catalog: api.Catalog, compilation: PlannedCompilation) -> R
     return outcome if outcome.verdict != "refused" else api.preview_redeploy(catalog, wanted)
 
 
-def await_running_status(catalog: api.Catalog, application: str, timeout: float) -> api.ApplicationStatus:
-    """Wait until every PE of a deployed application runs, and return the status.
-
-    Arguments and errors: see `runtime.deployment.awaiting.await_running_pes`.
-    """
-    api.await_running_pes(catalog, application, timeout)
-    return api.read_status(catalog, application)
-
-
 def cancel_and_read_status(
     log: Logger, catalog: api.Catalog, application: str, timeout: float
 ) -> api.ApplicationStatus:

@@ -14,7 +14,6 @@ from streams_orchestration.orchestration.cut_checks import evaluate_checks
 from streams_orchestration.orchestration.decisions import keep_applied
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.deployments import (
-    await_running_status,
     cancel_and_read_status,
     deploy_compiled,
     restore_previous,
@@ -199,11 +198,12 @@ def _await_running(
 ) -> api.ApplicationStatus:
     """Wait until every PE works, and return the status; a terminated run logs that the application continues."""
     try:
-        return await_running_status(catalog, application, timeout)
+        api.await_running_pes(catalog, application, timeout)
     except dg.DagsterExecutionInterruptedError:
         cancel = job_name(application, "cancel")
         context.log.warning("the run was terminated; %s continues, job %s stops it", application, cancel)
         raise
+    return api.read_status(catalog, application)
 
 
 @functools.cache
