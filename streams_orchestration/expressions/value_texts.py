@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import datetime as dt
 import decimal
 import functools
 import math
-import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -20,10 +20,7 @@ from streams_orchestration.expressions.types import Type
 
 def single(value: float) -> float:
     """Round a number to the nearest 32-bit float, which is an infinity for a number that is too large."""
-    try:
-        return struct.unpack("f", struct.pack("f", value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
+    return ctypes.c_float(value).value
 
 
 @functools.lru_cache(maxsize=4096)

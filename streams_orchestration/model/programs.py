@@ -23,8 +23,6 @@ LINK_FUNCTIONS = (
     *("setInputPortImportSubscription", "getInputPortImportFilterExpression", "setInputPortImportFilterExpression"),
 )
 """Functions of SPL that read or change the Imports and Exports at the ports of an operator."""
-DONE, NO_PORT, WRONG = 0, 1, 2
-"""The numbers that these functions return: done, no such Import or Export at the port, and a wrong value."""
 _LINKS = re.compile(rf"\b(?:{'|'.join(LINK_FUNCTIONS)})\b")
 CONSTANTS = "constants"
 """The key of the part of SPL logic in which references are replaced by submission-time values."""

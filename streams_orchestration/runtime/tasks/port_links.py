@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from streams_orchestration.compiler.pe_program import LinksAt
-from streams_orchestration.model.programs import DONE, NO_PORT, WRONG
 from streams_orchestration.model.subscription import check_properties, parse_subscription
 from streams_orchestration.operators.expressions.evaluation import condition_of
 from streams_orchestration.runtime.programs.batches import LinkChange
+from streams_orchestration.spl.programs.errors import DONE, NO_PORT, WRONG
 
 
 class ChangeableLinks:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from streams_orchestration.expressions.value_texts import single
 from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.programs.library.spl_string import cut
 from streams_orchestration.spl.programs.library.spl_time import from_seconds, to_seconds
@@ -26,6 +25,7 @@ from streams_orchestration.spl.programs.values import (
     value_function,
 )
 from streams_orchestration.spl.programs.wrapping import decimal_of, truncated, whole, wrapper
+from streams_orchestration.spl.types.literals import single
 from streams_orchestration.spl.types.types import (
     BLOB,
     DECIMALS,

@@ -1,8 +1,11 @@
-"""Errors of SPL programs."""
+"""Errors of SPL programs, and the numbers with which functions about Imports and Exports tell theirs."""
 
 from __future__ import annotations
 
 from typing import Any
+
+DONE, NO_PORT, WRONG = 0, 1, 2
+"""Done, no such Import or Export at the port, and a wrong value."""
 
 
 class RunError(Exception):

@@ -21,9 +21,9 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streams_orchestration.expressions.value_texts import single
 from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.programs.values import freezing, is_compound, nullable, same, thawing
+from streams_orchestration.spl.types.literals import single
 from streams_orchestration.spl.types.types import (
     BLOB,
     BOOLEAN,

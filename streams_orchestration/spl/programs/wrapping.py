@@ -15,10 +15,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from streams_orchestration.expressions.value_texts import single
 from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.programs.values import same
-from streams_orchestration.spl.types.literals import DECIMAL_EXPONENTS
+from streams_orchestration.spl.types.literals import DECIMAL_EXPONENTS, single
 from streams_orchestration.spl.types.types import (
     DECIMALS,
     FLOATS,

@@ -8,13 +8,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import decimal
 import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
 
-from streams_orchestration.expressions.value_texts import single
 from streams_orchestration.spl.types.types import DECIMALS, FLOATS, INTEGERS, SIGNED, Primitive, range_of
 
 _NUMBER = re.compile(r"(?P<digits>[0-9.]+(?:[eE][+-]?[0-9]+)?)(?P<suffix>[sufdbhwlq]*)")
@@ -25,6 +25,11 @@ _LETTERS = {width: letter for letter, width in _WIDTHS.items()}
 DECIMAL_EXPONENTS = {7: 96, 16: 384, 34: 6144}
 """Digits of a decimal type -> its largest exponent."""
 _KINDS = INTEGERS.keys() | FLOATS.keys() | DECIMALS.keys()
+
+
+def single(value: float) -> float:
+    """Round a number to the nearest 32-bit float, which is an infinity for a number that is too large."""
+    return ctypes.c_float(value).value
 
 
 class LiteralError(ValueError):

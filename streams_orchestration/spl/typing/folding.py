@@ -14,7 +14,7 @@ import operator as python_operators
 from collections.abc import Callable
 from typing import Any
 
-from streams_orchestration.expressions.value_texts import single
+from streams_orchestration.spl.types.literals import single
 from streams_orchestration.spl.types.types import (
     BOOLEAN,
     FLOATS,

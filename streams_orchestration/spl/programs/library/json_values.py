@@ -21,13 +21,13 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from streams_orchestration.expressions.value_texts import single
 from streams_orchestration.spl.programs.errors import RunError
 from streams_orchestration.spl.programs.library.json_texts import float_in_json
 from streams_orchestration.spl.programs.library.spl_string import cut
 from streams_orchestration.spl.programs.library.spl_time import checked
 from streams_orchestration.spl.programs.values import copying, default_of, freezing
 from streams_orchestration.spl.programs.wrapping import context_of, wrapper
+from streams_orchestration.spl.types.literals import single
 from streams_orchestration.spl.types.types import (
     BOOLEAN,
     DECIMALS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from streams_orchestration.model.programs import DONE, NO_PORT, WRONG
+from streams_orchestration.spl.programs.errors import DONE, NO_PORT, WRONG
 from streams_orchestration.spl.programs.library.registry import plain, typed
 from streams_orchestration.spl.programs.values import plain_function
 from streams_orchestration.spl.types.text import ValueTextError, text_of, value_of
