@@ -29,6 +29,7 @@ from streams_orchestration.spl.adl.graph import (
 from streams_orchestration.spl.adl.placing import configs_of
 from streams_orchestration.spl.adl.reading import compiled_application
 from streams_orchestration.spl.adl.submission import AdlSubmission, annotations_of
+from streams_orchestration.spl.application.located import named_for
 from streams_orchestration.spl.types.columns import NoColumnError, ddl_of
 
 _CUSTOM = "spl.utility::Custom"
@@ -281,7 +282,7 @@ class _Writer:
         declared = LocatedMapping(self.file, instance.line)
         declared.update(model)
         declared.lines = dict.fromkeys(model, instance.line)
-        return self._shared(self.operators, instance.kind, declared)
+        return named_for(self.operators, instance.kind, declared)
 
     def composite(self, instance: AdlInstance) -> str:
         """Return the name of the composite for an instance, and add the composite unless an equal one exists."""
@@ -294,16 +295,7 @@ class _Writer:
                 "graph": graph,
             },
         )
-        return self._shared(self.composites, instance.kind, body)
-
-    def _shared(self, table: dict[str, LocatedMapping], kind: str, content: LocatedMapping) -> str:
-        """Return the name under which a table holds this content; add the content under a new name if it is missing."""
-        name, number = kind, 1
-        while name in table and table[name] != content:
-            number += 1
-            name = f"{kind}#{number}"
-        table.setdefault(name, content)
-        return name
+        return named_for(self.composites, instance.kind, body)
 
 
 def _all(instance: AdlInstance) -> Iterable[AdlInstance]:

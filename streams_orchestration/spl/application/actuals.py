@@ -11,13 +11,10 @@ from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.definitions import Argument
 from streams_orchestration.spl.types.types import UNKNOWN
 from streams_orchestration.spl.typing.checking import ExpressionTyping, type_of
-from streams_orchestration.spl.typing.naming import type_of_values
+from streams_orchestration.spl.typing.naming import named_actual, type_of_values
 from streams_orchestration.spl.typing.scopes import Actual, FunctionName, Scope
 from streams_orchestration.spl.typing.spans import Mistake, Report, Source
 from streams_orchestration.spl.typing.typed import PortAttribute
-
-_DEEPEST = 50
-"""The most steps from a formal parameter to its actual, which may itself be a formal of the composite around it."""
 
 
 def check_actual(
@@ -66,20 +63,14 @@ def check_actual(
 def named_operator(name: tree.Name, scope: Scope, names: FileNames) -> tuple[FileNames, tree.Name] | None:
     """Return the name of an operator and the file in which the name is used.
 
-    For a formal parameter of mode `operator`, this is the name that the invocation passes for it, found in at most
-    `_DEEPEST` steps. The result is None if the passed value is not a name.
+    For a formal parameter of mode `operator`, this is the name that the invocation passes for it. The result is None
+    if the passed value is not a name.
     """
-    for _ in range(_DEEPEST):
-        meaning = scope.find(name.name) if name.name.startswith("$") else None
-        if not isinstance(meaning, Actual):
-            break
-        actual = type_of_values(meaning.values)
-        if not isinstance(actual, tree.NamedType):
-            return None
-        name, scope = actual.name, meaning.scope
-        if isinstance(scope.definitions, FileNames):
-            names = scope.definitions
-    return names, name
+    found = named_actual(name, scope)
+    if found is None:
+        return None
+    written, within = found
+    return within.definitions if isinstance(within.definitions, FileNames) else names, written
 
 
 def add_invocation(mistakes: list[Mistake], first: int, source: Source, within: str) -> None:

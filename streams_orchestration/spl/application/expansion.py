@@ -7,6 +7,7 @@ equal bodies share one composite of the document.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from streams_orchestration.spl.application.clause_checks import (
 )
 from streams_orchestration.spl.application.found_operators import CompositeOperator, PrimitiveOperator
 from streams_orchestration.spl.application.intrinsics import Intrinsics
-from streams_orchestration.spl.application.located import mapping, sequence
+from streams_orchestration.spl.application.located import mapping, named_for, sequence
 from streams_orchestration.spl.application.meeting import meet
 from streams_orchestration.spl.application.names import FileNames, Files, Operator
 from streams_orchestration.spl.application.native_operators import NativeOperators, is_mutable
@@ -298,7 +299,7 @@ class _Body:
         for port, output in zip(composite.outputs, invocation.outputs, strict=False):
             made, wanted = body.known.get(port.name.name), self.known.get(output.stream.name)
             check_result(output, operator.kind, made, wanted, self.report)
-        return self.expansion.shared(operator.kind, content)
+        return named_for(self.expansion.composites, operator.kind, content)
 
     def _actuals(self, composite: Composite, invocation: Invocation, inputs: tuple[Port, ...]) -> dict[str, Meaning]:
         """Return the actuals, which may read input streams; report unknown, missing and unfit ones (`UNKNOWN`)."""
@@ -321,41 +322,25 @@ class _Body:
         return actuals
 
 
+@dataclass
 class Expansion:
-    """The expansion of one application."""
+    """The expansion of one application.
 
-    def __init__(
-        self,
-        files: Files,
-        mistakes: list[Mistake],
-        submission: Submission,
-        data: Path,
-        operators: NativeOperators,
-        intrinsics: Intrinsics,
-        *,
-        checks_only: bool = False,
-    ) -> None:
-        self.files = files
-        self.data = data
-        self.mistakes = mistakes
-        self.submission = submission
-        self.composites: dict[str, Any] = {}
-        self.bodies = Bodies()
-        self.expanded: set[tuple[Path, int]] = set()
-        """The composites whose bodies were expanded, by their files and first tokens."""
-        self.checks_only = checks_only
-        """True if composites are checked one by one, without those that they invoke."""
-        self.operators = operators
-        self.intrinsics = intrinsics
+    Attributes:
+        checks_only: True if composites are checked one by one, without those that they invoke.
+        expanded: the composites whose bodies were expanded, by their files and first tokens.
+    """
 
-    def shared(self, kind: str, content: LocatedMapping) -> str:
-        """Return the name of the composite with this content; add it under a new name if there is none."""
-        name, number = kind, 1
-        while name in self.composites and self.composites[name] != content:
-            number += 1
-            name = f"{kind}#{number}"
-        self.composites.setdefault(name, content)
-        return name
+    files: Files
+    mistakes: list[Mistake]
+    submission: Submission
+    data: Path
+    operators: NativeOperators
+    intrinsics: Intrinsics
+    checks_only: bool = False
+    composites: dict[str, LocatedMapping] = field(default_factory=dict[str, LocatedMapping])
+    bodies: Bodies = field(default_factory=Bodies)
+    expanded: set[tuple[Path, int]] = field(default_factory=set[tuple[Path, int]])
 
     def note_references(self, values: Any) -> None:
         """Record the submission-time values of annotations and configs: widths and counts as int32, else as float64."""

@@ -38,6 +38,19 @@ def mapping(
     return made
 
 
+def named_for(table: dict[str, LocatedMapping], kind: str, content: LocatedMapping) -> str:
+    """Return the name under which a table holds this content; add the content if it is missing.
+
+    The name is the kind, with a number (`kind#2`) if other content has the name.
+    """
+    name, number = kind, 1
+    while name in table and table[name] != content:
+        number += 1
+        name = f"{kind}#{number}"
+    table.setdefault(name, content)
+    return name
+
+
 def located(source: Source, node: Node, value: Any) -> Any:
     """Return a value whose mappings and lists have the place of a node, unless they already have a place."""
     if is_mapping(value) and not isinstance(value, LocatedMapping):

@@ -17,8 +17,8 @@ from streams_orchestration.spl.types.types import UNKNOWN, VOID, Enumeration, Ty
 from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
 from streams_orchestration.spl.typing.checking import ExpressionTyping
 from streams_orchestration.spl.typing.conversions import converted
-from streams_orchestration.spl.typing.naming import type_of_values
-from streams_orchestration.spl.typing.scopes import Actual, Port, Scope, port_scope
+from streams_orchestration.spl.typing.naming import named_actual
+from streams_orchestration.spl.typing.scopes import Port, Scope, port_scope
 from streams_orchestration.spl.typing.spans import Mistake, Report, Source
 from streams_orchestration.spl.typing.typed import Call, Constant, Expression, PortAttribute, PortTuple, Variable
 
@@ -170,16 +170,8 @@ def _word(
 
     Any name is a word if the parameter declares none. Report any other value, and return an expression in error for it.
     """
-    sought: tree.Expression = written
-    scope = typing.scope
-    for _ in range(50):
-        meaning = scope.find(sought.name) if isinstance(sought, tree.Name) and sought.name.startswith("$") else None
-        if not isinstance(meaning, Actual):
-            break
-        named = type_of_values(meaning.values)
-        if not isinstance(named, tree.NamedType):
-            break
-        sought, scope = named.name, meaning.scope
+    found = named_actual(written, typing.scope) if isinstance(written, tree.Name) else None
+    sought = written if found is None else found[0]
     type_ = Enumeration(parameter.words)
     if isinstance(sought, tree.Member) and isinstance(sought.operand, tree.Name) and sought.operand.name == model.name:
         sought = sought.name

@@ -12,7 +12,7 @@ from streams_orchestration.spl.language.recovery import FaultError, NestingError
 from streams_orchestration.spl.language.statements import StatementReader
 from streams_orchestration.spl.language.tokens import tokenize
 from streams_orchestration.spl.language.walking import nodes_in
-from streams_orchestration.spl.programs.natives import NativeDefinitions, NativeFunction
+from streams_orchestration.spl.programs.natives import NativeFunction
 from streams_orchestration.spl.programs.program import Ports, Program
 from streams_orchestration.spl.programs.reading import ProgramTextError, tree_of
 from streams_orchestration.spl.programs.run import Run
@@ -20,7 +20,7 @@ from streams_orchestration.spl.types.types import Type
 from streams_orchestration.spl.typing import typed
 from streams_orchestration.spl.typing.checking import check_expression
 from streams_orchestration.spl.typing.scopes import (
-    BUILTINS,
+    BuiltinDefinitions,
     FunctionName,
     Meaning,
     Port,
@@ -50,17 +50,18 @@ class LogicTexts(NamedTuple):
     functions: tuple[LogicText, ...]
 
 
-class _Functions(NativeDefinitions):
+class _Functions(BuiltinDefinitions):
     """The definitions outside of the logic: native functions, and the program's own functions by name."""
 
     def __init__(self, natives: Sequence[NativeFunction]) -> None:
-        super().__init__(natives)
+        self.natives = [each.signature for each in natives]
         self.overloads: dict[str, list[Signature]] = {}
 
     def find(self, name: tree.Name) -> Meaning | None:
         """Return the meaning of a name; None if it has none."""
-        native, found = self.native(name), self.overloads.get(name.name, [])
-        return FunctionName((*native, *found)) if native or found else BUILTINS.find(name)
+        native = [each for each in self.natives if each.full_name == str(name)]
+        found = (*native, *self.overloads.get(name.name, ()))
+        return FunctionName(found) if found else super().find(name)
 
 
 def read_logic(

@@ -7,16 +7,14 @@ mutable parameter. If there is only one such value, it is returned without a tup
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
 from streams_orchestration.spl.functions.signatures import Signature
-from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.programs.errors import ProgramError, RunError
 from streams_orchestration.spl.types.types import FLOATS, VOID, Collection, Optional, Tuple, Type
 from streams_orchestration.spl.typing import typed
-from streams_orchestration.spl.typing.scopes import BUILTINS, BuiltinDefinitions, FunctionName, Meaning
 
 _REMEMBERED = 4096
 """The number of results of a pure function that are cached."""
@@ -29,24 +27,6 @@ class NativeFunction:
     signature: Signature
     python: str
     function: Callable[..., Any]
-
-
-class NativeDefinitions(BuiltinDefinitions):
-    """The definitions of SPL itself, and native functions by qualified name."""
-
-    def __init__(self, natives: Sequence[NativeFunction]) -> None:
-        self._natives: dict[str, list[Signature]] = {}
-        for each in natives:
-            self._natives.setdefault(each.signature.full_name, []).append(each.signature)
-
-    def native(self, name: tree.Name) -> tuple[Signature, ...]:
-        """Return the signatures of the native functions with a name, none if there is no such function."""
-        return tuple(self._natives.get(str(name), ()))
-
-    def find(self, name: tree.Name) -> Meaning | None:
-        """Return the meaning of a name; None if it has none."""
-        found = self.native(name)
-        return FunctionName(found) if found else BUILTINS.find(name)
 
 
 def called(
@@ -117,6 +97,3 @@ def _function(
         return tuple([None, *converted] if result == VOID else converted)
 
     return call
-
-
-__all__ = ["NativeDefinitions", "NativeFunction", "called"]

@@ -8,7 +8,6 @@ from streams_orchestration.spl.language import tree
 from streams_orchestration.spl.language.expressions import expression_of
 from streams_orchestration.spl.language.recovery import FaultError, NestingError
 from streams_orchestration.spl.language.walking import nodes_in
-from streams_orchestration.spl.programs.natives import NativeDefinitions, NativeFunction
 from streams_orchestration.spl.types.types import Tuple
 from streams_orchestration.spl.typing import typed
 from streams_orchestration.spl.typing.checking import check_expression
@@ -50,7 +49,6 @@ def read_expression(
     text: str,
     ports: Sequence[tuple[str, Tuple]],
     place: tuple[str, int, int] = ("", 1, 1),
-    natives: Sequence[NativeFunction] = (),
     around: Scope | None = None,
 ) -> typed.Expression:
     """Parse and type an expression over the attributes of ports.
@@ -59,8 +57,7 @@ def read_expression(
         text: the expression.
         ports: the name and type of each input port.
         place: file, line and column of the expression.
-        natives: the native functions that the expression calls.
-        around: the surrounding scope, with the functions of the program.
+        around: the surrounding scope, with the native functions and those of the program.
 
     Raises:
         ProgramTextError: the text has mistakes.
@@ -68,8 +65,7 @@ def read_expression(
     written = tree_of(text)
     source = Source.of(text, *place)
     mistakes: list[Mistake] = []
-    scope = around or Scope(definitions=NativeDefinitions(natives))
-    scope = port_scope(scope, [Port(label, type_) for label, type_ in ports])
+    scope = port_scope(around or Scope(), [Port(label, type_) for label, type_ in ports])
     checked = check_expression(written, scope, source, mistakes)
     if mistakes:
         raise ProgramTextError(mistakes, text)

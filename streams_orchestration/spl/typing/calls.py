@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import cast
 
 from streams_orchestration.spl.functions.overloads import choose
 from streams_orchestration.spl.functions.signatures import Parameter, Signature, builtin
@@ -21,12 +21,11 @@ from streams_orchestration.spl.types.types import (
     is_string,
 )
 from streams_orchestration.spl.typing.conversions import converted
-from streams_orchestration.spl.typing.naming import Naming, attribute_at, tuple_at, type_of_values, word_of
+from streams_orchestration.spl.typing.naming import DEEPEST, Naming, attribute_at, tuple_at, type_of_values, word_of
 from streams_orchestration.spl.typing.scopes import (
     Actual,
     EnumWord,
     FunctionName,
-    Meaning,
     OutputName,
     PortAttributeName,
     PortName,
@@ -34,7 +33,6 @@ from streams_orchestration.spl.typing.scopes import (
     Unclear,
     VariableName,
     is_unclear,
-    port_number,
 )
 from streams_orchestration.spl.typing.typed import (
     Call,
@@ -50,11 +48,7 @@ from streams_orchestration.spl.typing.typed import (
     Variable,
 )
 
-_M = TypeVar("_M", bound=Meaning)
-
 _UINT32 = Primitive("uint32")
-_DEEPEST = 50
-"""The number of formal parameters through which the name of a function is followed."""
 
 
 class CallTyping(Naming):
@@ -119,7 +113,7 @@ class CallTyping(Naming):
             type_ = meaning.type
             if isinstance(type_, Tuple) and type_.type_of(written.name.name) is not None:
                 return None
-            meaning = next((each for each in _meanings(self.scope, operand.name) if isinstance(each, PortName)), None)
+            meaning = next((each for each in self.scope.meanings(operand.name) if isinstance(each, PortName)), None)
         if not isinstance(meaning, PortName):
             return None
         name = written.name.name
@@ -226,14 +220,16 @@ class CallTyping(Naming):
         call = Call(self.span(written), result, signature, arguments)
         if signature.is_builtin and signature.name in ("inputPort", "outputPort"):
             [port] = written.arguments
-            number = port_number(self.scope, port.name) if isinstance(port, tree.Name) else None
-            return call if number is None else Constant(call.span, result, number)
+            for meaning in self.scope.meanings(port.name) if isinstance(port, tree.Name) else ():
+                if isinstance(meaning, OutputName | PortName):
+                    return Constant(call.span, result, meaning.number)
+            return call
         return self.scope.definitions.known(call) or call
 
     def _assumed(self, function: tree.Name, scope: Scope, depth: int = 0) -> Signature | None:
         """Return the function of a missing toolkit that a name or formal parameter may mean; None without one."""
         meaning = scope.find(function.name) if function.name.startswith("$") else None
-        if isinstance(meaning, Actual) and meaning.mode in ("function", "expression") and depth < _DEEPEST:
+        if isinstance(meaning, Actual) and meaning.mode in ("function", "expression") and depth < DEEPEST:
             named = type_of_values(meaning.values)
             if not isinstance(named, tree.NamedType):
                 return None
@@ -253,12 +249,12 @@ class CallTyping(Naming):
     def _functions(self, function: tree.Name, scope: Scope, depth: int = 0) -> list[FunctionName]:
         """Return the functions that a name may mean, in the order of preference, built-in ones last; perhaps none."""
         found: list[FunctionName] = []
-        meanings = [] if function.namespace else _meanings(scope, function.name)
+        meanings = () if function.namespace else scope.meanings(function.name)
         defined = scope.definitions.find(function)
         for meaning in [*meanings, *([] if defined is None else [defined])]:
             if isinstance(meaning, FunctionName):
                 found.append(meaning)
-            elif isinstance(meaning, Actual) and meaning.mode in ("function", "expression") and depth < _DEEPEST:
+            elif isinstance(meaning, Actual) and meaning.mode in ("function", "expression") and depth < DEEPEST:
                 name = meaning.values[0] if isinstance(meaning.values, tuple) else None
                 if isinstance(meaning.values, tree.NamedType) and not meaning.values.member:
                     name = meaning.values.name
@@ -298,7 +294,7 @@ class CallTyping(Naming):
         meaning = self.scope.find(where.name) if isinstance(where, tree.Name) else None
         if not isinstance(meaning, OutputName):
             meaning = next(
-                (each for each in _meanings(self.scope, str(where)) if isinstance(each, OutputName)),
+                (each for each in self.scope.meanings(str(where)) if isinstance(each, OutputName)),
                 None,
             )
         wanted = meaning.port.type if meaning is not None else None
@@ -330,7 +326,7 @@ class CallTyping(Naming):
     def _check_number(self, written: tree.Call, value: Expression, port: Constant, *, is_marker: bool) -> None:
         """Report an output port number that does not exist, or whose port has another tuple type than the value."""
         what, where = written.arguments
-        ports = {each.number: each.port for each in _all_of(OutputName, self.scope)}
+        ports = {each.number: each.port for each in self.scope.all_of(OutputName)}
         found = ports.get(int(str(port.value)))
         if ports and found is None:
             self.report("CDISP9272E", f"there is no output port {port.value}", where)
@@ -368,7 +364,7 @@ class CallTyping(Naming):
                 meaning = self.scope.find(target.name)
                 return isinstance(meaning, VariableName) and meaning.mutable
             case PortAttribute() | PortTuple():
-                ports = _all_of(PortName, self.scope)
+                ports = self.scope.all_of(PortName)
                 return any(each.port.label == target.port and each.port.mutable for each in ports)
             case Member(operand=operand):
                 return isinstance(written, tree.Member) and self._changes(written.operand, operand)
@@ -377,24 +373,3 @@ class CallTyping(Naming):
                 return inner and not is_string(operand.type)
             case _:
                 return False
-
-
-def _meanings(scope: Scope, name: str) -> list[Meaning]:
-    """Return all meanings of a name in a scope and its enclosing scopes, the nearest first."""
-    found: list[Meaning] = []
-    around: Scope | None = scope
-    while around is not None:
-        if name in around.names:
-            found.append(around.names[name])
-        around = around.parent
-    return found
-
-
-def _all_of(kind: type[_M], scope: Scope) -> list[_M]:
-    """Return all meanings of a kind in a scope and its enclosing scopes, the nearest first."""
-    found: list[_M] = []
-    around: Scope | None = scope
-    while around is not None:
-        found += [each for each in around.names.values() if isinstance(each, kind)]
-        around = around.parent
-    return found

@@ -35,7 +35,7 @@ from streams_orchestration.spl.typing.scopes import (
 from streams_orchestration.spl.typing.spans import Mistake, Source, Span
 from streams_orchestration.spl.typing.typed import Constant
 
-_DEEPEST = 50
+DEEPEST = 50
 """The most steps from a formal parameter to its actual, which may itself be a formal of the composite around it."""
 
 
@@ -102,9 +102,9 @@ class Naming:
 
     def is_too_deep(self, node: Node) -> bool:
         """Return True, and report a mistake, if actual parameters are nested too deeply."""
-        if self.depth < _DEEPEST:
+        if self.depth < DEEPEST:
             return False
-        self.report("SO0701", f"the actuals of parameters are nested more than {_DEEPEST} deep", node)
+        self.report("SO0701", f"the actuals of parameters are nested more than {DEEPEST} deep", node)
         return True
 
     # --- types
@@ -239,6 +239,22 @@ def type_of_values(values: tree.Type | tuple[tree.Expression, ...]) -> tree.Type
             return None
 
 
+def named_actual(name: tree.Name, scope: Scope) -> tuple[tree.Name, Scope] | None:
+    """Return the name that an invocation passes for a formal parameter, and the scope in which it is used.
+
+    It is found in at most `DEEPEST` steps; None if the passed value is not a name. Another name is returned itself.
+    """
+    for _ in range(DEEPEST):
+        meaning = scope.find(name.name) if name.name.startswith("$") else None
+        if not isinstance(meaning, Actual):
+            break
+        named = type_of_values(meaning.values)
+        if not isinstance(named, tree.NamedType):
+            return None
+        name, scope = named.name, meaning.scope
+    return name, scope
+
+
 def is_value(meaning: Meaning | None) -> bool:
     """Return True if a name denotes a value, and not a type or another definition."""
     if isinstance(meaning, Actual):
@@ -257,15 +273,8 @@ def word_of(meaning: EnumWord, name: str, span: Span, expected: Type | None) -> 
 
 def attribute_at(site: Scope, name: str, type_: Type) -> PortAttributeName | None:
     """Return the attribute with this name and type of an input port that a scope can read, or None."""
-    scope: Scope | None = site
-    while scope is not None:
-        for meaning in scope.names.values():
-            if isinstance(meaning, PortName):
-                found = meaning.port.type.type_of(name)
-                if found == type_:
-                    return PortAttributeName(meaning.port, name, type_)
-        scope = scope.parent
-    return None
+    ports = (each.port for each in site.all_of(PortName))
+    return next((PortAttributeName(each, name, type_) for each in ports if each.type.type_of(name) == type_), None)
 
 
 def tuple_at(site: Scope, meaning: PortName) -> PortName | None:
@@ -275,11 +284,4 @@ def tuple_at(site: Scope, meaning: PortName) -> PortName | None:
         site: the scope; its own ports come first, then the ports of the scopes around it, in their order.
         meaning: the port at the invocation.
     """
-    scope: Scope | None = site
-    while scope is not None:
-        ports = [each for each in scope.names.values() if isinstance(each, PortName)]
-        for each in ports:
-            if each.port.type == meaning.port.type:
-                return each
-        scope = scope.parent
-    return None
+    return next((each for each in site.all_of(PortName) if each.port.type == meaning.port.type), None)

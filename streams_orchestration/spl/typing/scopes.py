@@ -12,9 +12,9 @@ file come from `Definitions`, which reads files on demand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from streams_orchestration.spl.functions.signatures import (
     Signature,
@@ -172,6 +172,8 @@ Meaning = (
     | Unclear
 )
 
+_M = TypeVar("_M", bound=Meaning)
+
 
 def is_unclear(meaning: Meaning | None) -> bool:
     """Return True for a name whose meaning depends on a mistake elsewhere, or on an actual that is not known."""
@@ -241,15 +243,28 @@ class Scope:
         """Return a new scope with these names inside of this scope."""
         return Scope(self, {} if names is None else names, self.definitions, self.is_open)
 
+    def outwards(self) -> Iterator[Scope]:
+        """Yield the scope, and then the scopes around it, the nearest first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    def meanings(self, name: str) -> Iterator[Meaning]:
+        """Yield the known meanings of a name, without a namespace, here and in the scopes around, the nearest first."""
+        return (scope.names[name] for scope in self.outwards() if name in scope.names)
+
+    def all_of(self, kind: type[_M]) -> Iterator[_M]:
+        """Yield the known meanings of a kind here and in the scopes around, the nearest first."""
+        return (each for scope in self.outwards() for each in scope.names.values() if isinstance(each, kind))
+
     def find(self, name: str, namespace: str = "") -> Meaning | None:
         """Return the meaning of a name, or None if it has none."""
         if not namespace:
-            scope: Scope | None = self
-            while scope is not None:
-                meaning = scope.names.get(name)
+            for scope in self.outwards():
+                meaning = scope.names.get(name)  # computes a type
                 if meaning is not None:
                     return meaning
-                scope = scope.parent
         return self.definitions.find(tree.Name(0, 0, namespace, name))
 
     def declare_type(self, name: str, type_: Type) -> None:
@@ -302,16 +317,6 @@ def port_scope(parent: Scope, ports: Sequence[Port], first: int = 0, *, most: in
     scope = parent.child(names | attributes)
     scope.is_open |= any(not port.is_known for port in ports)
     return scope
-
-
-def port_number(scope: Scope | None, name: str) -> int | None:
-    """Return the number of the input or output port that a name means; None if it means no port."""
-    while scope is not None:
-        meaning = scope.names.get(name)
-        if isinstance(meaning, OutputName | PortName):
-            return meaning.number
-        scope = scope.parent
-    return None
 
 
 def output_scope(parent: Scope, ports: Sequence[Port]) -> Scope:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from streams_orchestration.expressions.vectors import SelectedTuples, VectorFunction
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SplExpression(Expression):
     """A typed expression of SPL over a stream.
 
@@ -52,17 +52,17 @@ class SplExpression(Expression):
         form: converts the values of the expression, given with its type; None to leave them as they are.
     """
 
-    program: typed.Expression | None = None
-    port: tuple[str, Tuple] = ("", Tuple(()))
-    natives: tuple[NativeFunction, ...] = ()
-    functions: tuple[typed.Function, ...] = ()
-    run: Run | None = None
+    program: typed.Expression
+    port: tuple[str, Tuple]
+    natives: tuple[NativeFunction, ...]
+    functions: tuple[typed.Function, ...]
+    run: Run
     form: Callable[[pa.Array, SplType], pa.Array] | None = None
 
     @property
-    def spl_type(self) -> SplType | None:
-        """The SPL type of the expression's value; None if the expression is faulty."""
-        return None if self.program is None else self.program.type
+    def spl_type(self) -> SplType:
+        """The SPL type of the expression's value."""
+        return self.program.type
 
     @functools.cached_property
     def type(self) -> Type:  # type: ignore[override]
@@ -76,7 +76,6 @@ class SplExpression(Expression):
         """The Arrow type of the expression's value."""
         from streams_orchestration.spl.programs.columns import arrow_type
 
-        assert self.program is not None
         return arrow_type(self.program.type)
 
     @functools.cached_property
@@ -84,7 +83,6 @@ class SplExpression(Expression):
         """The attributes that the expression reads, whether evaluation may fail, and the function over columns."""
         from streams_orchestration.spl.programs.expression import compiled
 
-        assert self.program is not None
         return compiled(self.program, self.port, self.run, natives=self.natives, functions=self.functions)
 
     @functools.cached_property
@@ -110,7 +108,7 @@ class SplExpression(Expression):
 
             try:
                 values = evaluate(rows.columns, rows.count)
-                return values if self.form is None or self.program is None else self.form(values, self.program.type)
+                return values if self.form is None else self.form(values, self.program.type)
             except FailedError as error:
                 raise rows.failure(str(error), error.position) from error
 
@@ -118,27 +116,24 @@ class SplExpression(Expression):
 
     def keyed(self) -> Expression:
         """Return the expression with values that Arrow compares as SPL compares keys; see `canonical_keys`."""
-        if self.program is None or has_canonical_column(self.program.type):
-            return self
-        return replace(self, form=canonical_keys)
+        return self if has_canonical_column(self.program.type) else replace(self, form=canonical_keys)
 
     def matched(self) -> Expression:
         """Return the expression as a key of a Join: null equals nothing, and values that are or hold NaN are null."""
-        return self if self.program is None else replace(self, form=matching_keys)
+        return replace(self, form=matching_keys)
 
     @property
     def equals_itself(self) -> bool:
         """False if values of the expression's type may be NaN or hold NaN."""
-        return self.program is None or not may_hold_nan(self.program.type)
+        return not may_hold_nan(self.program.type)
 
     def unequal(self, values: pa.Array) -> np.ndarray:
         """Return a mask of the expression's values that are NaN or hold NaN."""
-        assert self.program is not None
         return unequal_to_themselves(values, self.program.type)
 
     def ordered(self) -> Expression:
         """Return the expression; decimals, which columns have as texts, are bytes in their order."""
-        type_ = Tuple(()) if self.program is None else self.program.type
+        type_ = self.program.type
         decimals = (type_.content if isinstance(type_, Optional) else type_) in DECIMALS
         return replace(self, form=ordered_decimals) if decimals else self
 
@@ -152,7 +147,6 @@ class SplExpression(Expression):
         `required` has no effect.
         """
         if not self.faulty and self.arrow_type != target:
-            assert self.program is not None
             self.refuse(f"the value is {self.program.type}, but the attribute is {type_name(target)}; cast it")
         return self
 

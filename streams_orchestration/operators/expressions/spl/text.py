@@ -156,16 +156,14 @@ def call_as_name(text: str, function: str) -> str:
     return _replaced(text, lambda _, *call: function if call == (function, "(", ")") else None)
 
 
-def over_columns(text: str, columns: Mapping[tuple[str, str], str], types: str) -> str:
-    """Return an expression of SPL over the joined columns of several ports. An expression in SQL is not changed.
+def over_columns(text: SplText, columns: Mapping[tuple[str, str], str], types: str) -> SplText:
+    """Return an expression of SPL over the joined columns of several ports.
 
     Args:
         text: the expression.
         columns: the column of each attribute, by the names of port and attribute.
         types: the tuple type of all columns, as SPL writes it.
     """
-    if not isinstance(text, SplText):
-        return text
 
     def column(before: str, port: str, mark: str, name: str) -> str | None:
         return columns.get((port, name)) if mark == "." and before not in (".", "::") else None

@@ -111,12 +111,10 @@ def over_ports(texts: Mapping[str, str], columns: Mapping[tuple[str, str], str])
         texts: the expressions by attribute.
         columns: the column of each attribute, by the names of port and attribute.
     """
-    return {name: _over_columns(text, columns) for name, text in texts.items()}
+    return {name: _over_columns(text, columns) if isinstance(text, SplText) else text for name, text in texts.items()}
 
 
-def _over_columns(text: str, columns: Mapping[tuple[str, str], str]) -> str:
-    if not isinstance(text, SplText):
-        return text
+def _over_columns(text: SplText, columns: Mapping[tuple[str, str], str]) -> SplText:
     types: list[TupleAttribute] = []
     for label, written in text.types.items():
         given = type_of_text(written)
