@@ -16,9 +16,9 @@ _MOST = 1_000_000
 """The most elements of an array that a function makes for a given count."""
 
 
-def key_of(binding: Binding, argument: int = 0) -> Callable[[Any], Any]:
-    """Return the sort key of an array's elements; null counts as the smallest value."""
-    key = order_key(binding.arguments[argument].parts[0])
+def key_of(binding: Binding) -> Callable[[Any], Any]:
+    """Return the sort key of the elements of the first argument; null counts as the smallest value."""
+    key = order_key(binding.arguments[0].parts[0])
     return lambda value: (0,) if value is None else (1, key(value))
 
 

@@ -73,7 +73,7 @@ def adapted(
         ignored(name)
     added: dict[str, Any] = {}
     for each in STREAMS_DEFAULTS:
-        if each.operator == kind and _holds(each.when, parameters, windows):
+        if each.operator == kind and _CONDITIONS[each.when](parameters, _windows(windows)):
             added |= each.parameters
     for name in _PATHS.get(kind, ()):
         if name in parameters:
@@ -228,24 +228,18 @@ def _windows(written: Any) -> list[str]:
     return [str(each[LOGIC]).lstrip('"') if is_program(each) else str(each) for each in each_port]
 
 
-def _holds(condition: str, parameters: dict[str, Any], windows: Any) -> bool:
-    """Return True if the condition of a difference between defaults is fulfilled (see `Difference.when`)."""
-    if condition == "time":
-        return "timeAttribute" not in parameters and any(map(_TIMED.search, _windows(windows)))
-    if condition in ("tumbling", "sliding"):
-        return any(each.startswith(condition) for each in _windows(windows))
-    if condition == "outer":
-        return parameters.get("algorithm", "inner") != "inner"
-    if condition == "server":
-        return parameters.get("role") == "server"
-    if condition == "file":
-        return "file" in parameters
-    if condition == "csv":
-        return parameters.get("format", "csv") == "csv"
-    if condition == "no limit":
-        return not parameters.keys() & {"count", "delta", "timeOut"}
-    assert not condition, condition
-    return True
+_CONDITIONS: dict[str, Callable[[dict[str, Any], list[str]], bool]] = {
+    "": lambda _, __: True,
+    "time": lambda parameters, windows: "timeAttribute" not in parameters and any(map(_TIMED.search, windows)),
+    "tumbling": lambda _, windows: any(each.startswith("tumbling") for each in windows),
+    "sliding": lambda _, windows: any(each.startswith("sliding") for each in windows),
+    "outer": lambda parameters, _: parameters.get("algorithm", "inner") != "inner",
+    "server": lambda parameters, _: parameters.get("role") == "server",
+    "file": lambda parameters, _: "file" in parameters,
+    "csv": lambda parameters, _: parameters.get("format", "csv") == "csv",
+    "no limit": lambda parameters, _: not parameters.keys() & {"count", "delta", "timeOut"},
+}
+"""Condition of a difference between defaults (see `Difference.when`) -> whether parameters and windows fulfil it."""
 
 
 def _partition_ports(invocation: _Invocation) -> None:

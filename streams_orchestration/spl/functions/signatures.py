@@ -20,7 +20,6 @@ from streams_orchestration.spl.types.types import (
     Collection,
     Enumeration,
     Special,
-    Tuple,
     Type,
 )
 from streams_orchestration.spl.types.written import WrittenTypeError, type_of_text
@@ -271,8 +270,6 @@ def _with_variables(type_: Type, variables: tuple[str, ...]) -> Type:
             return Collection(type_.kind, elements, _bound(type_.bound))
         case BoundedString():
             return BoundedString(_bound(type_.bound) or 0)
-        case Tuple():
-            return type_
         case _:
             return type_
 

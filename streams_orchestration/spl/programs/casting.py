@@ -87,12 +87,11 @@ def _between_values(source: Type, target: Type) -> Function | None:
         return lambda value: wrap(truncated(value, limit))
     if target in DECIMALS and source in REALS:
         return decimal_of(target)
-    if source in DECIMALS:
-        return _of_decimal(target)
-    if target in FLOATS and source in INTEGERS:
-        return (lambda value: single(float(value))) if FLOATS[target] == 32 else float  # type: ignore[index]
-    if target in FLOATS and source in FLOATS:
-        return single if FLOATS[target] == 32 else same  # type: ignore[index]
+    if target in INTEGERS and source in DECIMALS:
+        wrap = wrapper(target)
+        return lambda value: wrap(whole(value))
+    if target in FLOATS and source in REALS:
+        return single if FLOATS[target] == 32 else same if source in FLOATS else float  # type: ignore[index]
     if isinstance(source, Enumeration) and target in INTEGERS:
         wrap, places = wrapper(target), {word: at for at, word in enumerate(source.words)}
         return lambda value: wrap(places[value])
@@ -101,15 +100,6 @@ def _between_values(source: Type, target: Type) -> Function | None:
     if target == TIMESTAMP and source in FLOATS:
         return from_seconds
     return to_seconds if source == TIMESTAMP and target in FLOATS else None
-
-
-def _of_decimal(target: Type) -> Function | None:
-    if target in INTEGERS:
-        wrap = wrapper(target)
-        return lambda value: wrap(whole(value))
-    if target in FLOATS:
-        return (lambda value: single(float(value))) if FLOATS[target] == 32 else float  # type: ignore[index]
-    return None
 
 
 def _word(value: int, target: Enumeration) -> str:

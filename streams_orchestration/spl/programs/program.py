@@ -149,6 +149,3 @@ def _beginning(state: Sequence[typed.Declare]) -> typed.Statement:
             variable = typed.Variable(each.span, each.type, each.name, "state")
             written.append(typed.Evaluate(each.span, typed.Assign(each.span, each.type, "=", variable, value)))
     return typed.Block(state[0].span, tuple(written))
-
-
-# --- reading

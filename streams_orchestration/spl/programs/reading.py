@@ -57,7 +57,7 @@ def read_expression(
         text: the expression.
         ports: the name and type of each input port.
         place: file, line and column of the expression.
-        around: the surrounding scope, with the native functions and those of the program.
+        around: the surrounding scope, with the native and the own functions of the program.
 
     Raises:
         ProgramTextError: the text has mistakes.

@@ -61,10 +61,10 @@ class Writer:
     _names: dict[int, str] = field(default_factory=dict[int, str])
     _count: int = 0
 
-    def fresh(self, hint: str = "t") -> str:
+    def fresh(self) -> str:
         """Make up the name of a new Python variable."""
         self._count += 1
-        return f"_{hint}{self._count}"
+        return f"_t{self._count}"
 
     def expression(self, text: str, **nodes: ast.expr) -> ast.expr:
         """Parse a Python expression, and replace the names that are given as arguments by their trees."""
