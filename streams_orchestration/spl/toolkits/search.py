@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from streams_orchestration.spl.language.definitions import Definition
 from streams_orchestration.spl.language.tree import qualified
@@ -24,6 +26,25 @@ _ANNOTATION = re.compile(
 _NAME = re.compile(r'\bname\s*=\s*"(\w+)"')
 
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _once(
+    method: Callable[Concatenate[Toolkits, _P], _R],
+) -> Callable[Concatenate[Toolkits, _P], _R]:
+    """Let a method keep its results, which depend on its positional arguments."""
+
+    @functools.wraps(method)
+    def kept(toolkits: Toolkits, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        key = (method.__name__, *args)
+        if key not in toolkits.found:
+            toolkits.found[key] = method(toolkits, *args, **kwargs)
+        return toolkits.found[key]
+
+    return kept
+
+
 class Toolkits:
     """The toolkits of an application, in the order of search; the application's own toolkit comes first."""
 
@@ -37,13 +58,8 @@ class Toolkits:
         self.roots = tuple(dict.fromkeys(roots))
         self.shown = shown
         self._units: dict[Path, LoadedUnit | None] = {}
-        self._namespaces: dict[str, tuple[LoadedUnit, ...]] = {}
-        self._models: dict[Path, SplOperatorModel | None] = {}
-        self._indexes: dict[Path, dict[str, SplOperatorModel]] = {}
-        self._java: dict[Path, frozenset[str]] = {}
-        self._functions: dict[Path, tuple[Prototype, ...]] = {}
-        self._natives: dict[tuple[str, str], SplOperatorModel | None] = {}
-        self._definitions: dict[tuple[str, str], list[tuple[LoadedUnit, Definition]]] = {}
+        self.found: dict[tuple[Any, ...], Any] = {}
+        """Results of methods by their names and arguments."""
 
     def add(self, unit: LoadedUnit) -> None:
         """Add a file that has already been read."""
@@ -67,13 +83,11 @@ class Toolkits:
                         return path
         return None
 
+    @_once
     def units_of(self, namespace: str) -> tuple[LoadedUnit, ...]:
         """Return the readable files of a namespace, from directories with nested (`a/b`) or dotted (`a.b`) names."""
-        if namespace not in self._namespaces:
-            found = (self._unit(path) for root in self.roots for path in _files(root, namespace))
-            units = dict.fromkeys(each for each in found if each is not None and each.namespace == namespace)
-            self._namespaces[namespace] = tuple(units)
-        return self._namespaces[namespace]
+        found = (self._unit(path) for root in self.roots for path in _files(root, namespace))
+        return tuple(dict.fromkeys(each for each in found if each is not None and each.namespace == namespace))
 
     def native_functions(self, namespace: str, name: str) -> tuple[Prototype, ...]:
         """Return the native functions with a name in a namespace, from the first toolkit that has any; else none."""
@@ -84,19 +98,18 @@ class Toolkits:
                     return found
         return ()
 
+    @_once
     def _functions_in(self, directory: Path) -> tuple[Prototype, ...]:
         """Return the functions in the models of a directory: `function.xml` by hand, others from sources in Java.
 
         Models that cannot be read are left out.
         """
         models = directory / "native.function"
-        if models not in self._functions:
-            found: list[Prototype] = []
-            for path in sorted(models.glob("*.xml")) if models.is_dir() else ():
-                with contextlib.suppress(ModelError):
-                    found += read_functions(path)
-            self._functions[models] = tuple(found)
-        return self._functions[models]
+        found: list[Prototype] = []
+        for path in sorted(models.glob("*.xml")) if models.is_dir() else ():
+            with contextlib.suppress(ModelError):
+                found += read_functions(path)
+        return tuple(found)
 
     def lists_natives(self, namespace: str) -> bool:
         """Return True if the models of all native operators and functions of a namespace are available.
@@ -117,60 +130,40 @@ class Toolkits:
         having = (root for root in self.roots if any(each.is_dir() for each in _directories(root, namespace)))
         return any(name in self._java_names(root) for root in having if _is_unbuilt(root))
 
+    @_once
     def _java_names(self, root: Path) -> frozenset[str]:
-        if root not in self._java:
-            texts = map(_text_of, sorted((root / _JAVA).rglob("*.java")))
-            self._java[root] = frozenset(name for text in texts for name in _annotated(text))
-        return self._java[root]
+        texts = map(_text_of, sorted((root / _JAVA).rglob("*.java")))
+        return frozenset(name for text in texts for name in _annotated(text))
 
+    @_once
     def definitions(self, namespace: str, name: str) -> list[tuple[LoadedUnit, Definition]]:
         """Return the definitions of a name in a namespace, from the first toolkit that defines it; none without one."""
-        key = namespace, name
-        if key not in self._definitions:
-            self._definitions[key] = self._defined(namespace, name)
-        return self._definitions[key]
-
-    def _defined(self, namespace: str, name: str) -> list[tuple[LoadedUnit, Definition]]:
         found = [(unit, each) for unit in self.units_of(namespace) for each in unit.named(name)]
         first = next((self._root(unit) for unit, _ in found), None)
         return [(unit, each) for unit, each in found if self._root(unit) == first]
 
+    @_once
     def native_operator(self, namespace: str, name: str) -> SplOperatorModel | None:
         """Return the model of a native operator from the first toolkit that has it; None if none has.
 
         Operators that are implemented here have a model without their toolkit.
         """
-        key = namespace, name
-        if key not in self._natives:
-            self._natives[key] = self._native(namespace, name)
-        return self._natives[key]
-
-    def _native(self, namespace: str, name: str) -> SplOperatorModel | None:
         kind = qualified(namespace, name)
         for root in self.roots:
             for directory in _directories(root, namespace):
-                model = self._model(directory / name / f"{name}.xml", kind)
-                if model is not None:
-                    return model
+                model = directory / name / f"{name}.xml"
+                if model.is_file():
+                    with contextlib.suppress(ModelError):
+                        return read_model(model, kind)
             if kind in (index := self._index(root / "toolkit.xml")):
                 return index[kind]
         return toolkit_operator(kind)
 
-    def _model(self, path: Path, kind: str) -> SplOperatorModel | None:
-        if path not in self._models:
-            try:
-                self._models[path] = read_model(path, kind) if path.is_file() else None
-            except ModelError:
-                self._models[path] = None
-        return self._models[path]
-
+    @_once
     def _index(self, path: Path) -> dict[str, SplOperatorModel]:
-        if path not in self._indexes:
-            try:
-                self._indexes[path] = read_toolkit(path) if path.is_file() else {}
-            except ModelError:
-                self._indexes[path] = {}
-        return self._indexes[path]
+        with contextlib.suppress(ModelError):
+            return read_toolkit(path) if path.is_file() else {}
+        return {}
 
     def _root(self, unit: LoadedUnit) -> Path | None:
         return next((root for root in self.roots if unit.path.is_relative_to(root)), None)
