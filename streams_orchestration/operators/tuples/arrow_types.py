@@ -190,14 +190,9 @@ def without_unsigned(kind: pa.DataType) -> pa.DataType:
     Unsigned integers of 64 bits become `decimal(20, 0)`. Types in lists, maps and structs are converted, too. Databases
     and Spark have neither unsigned integers nor nanoseconds.
     """
-    wider = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20)}
+    from streams_orchestration.expressions import arrow
 
-    def converted(leaf: pa.DataType) -> pa.DataType:
-        if pa.types.is_timestamp(leaf) and leaf.unit == "ns":
-            return pa.timestamp("us", leaf.tz)
-        return wider.get(leaf, leaf)
-
-    return with_leaves(kind, converted)
+    return arrow.arrow_type(in_spark(arrow.type_of(kind)))
 
 
 def with_leaves(kind: pa.DataType, convert: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
