@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from streams_orchestration.operators.errors.errors import check_attributes
+from streams_orchestration.operators.expressions.spl.types import spl_type
 from streams_orchestration.operators.formats.spl_bounds import check_bounds
 from streams_orchestration.operators.loading.libraries import pa
 from streams_orchestration.operators.tuples.arrow_types import is_text, type_name, whole_range, with_leaves
@@ -16,7 +17,6 @@ from streams_orchestration.spl.types.text import text_of, value_of
 from streams_orchestration.spl.types.types import (
     Collection,
     Optional,
-    Primitive,
     Tuple,
     TupleAttribute,
     Type,
@@ -30,48 +30,10 @@ SPL_TYPES = (
     "set<int32> and decimal64; for the formats splCsv, splTxt and bin."
 )
 """The description of the parameter `types`."""
-_SIMPLE = {
-    "bool_": "boolean",
-    "int8": "int8",
-    "int16": "int16",
-    "int32": "int32",
-    "int64": "int64",
-    "uint8": "uint8",
-    "uint16": "uint16",
-    "uint32": "uint32",
-    "uint64": "uint64",
-    "float32": "float32",
-    "float64": "float64",
-    "string": "rstring",
-    "binary": "blob",
-}
-"""Maps the names of Arrow's types to the names of SPL's types."""
 NO_TYPES: Mapping[str, str] = {}
 _WHOLE = re.compile(r"[-+]?[0-9]+")
 _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*""", re.DOTALL)
 _OPENING, _CLOSING = "[{(<", "]})>"
-
-
-def spl_type(kind: pa.DataType, format: str) -> Type:
-    """Return the SPL type that corresponds to an attribute's Arrow type.
-
-    Raises:
-        ValueError: no SPL type corresponds to it.
-    """
-    types = pa.types
-    for arrow, name in _SIMPLE.items():
-        if kind == getattr(pa, arrow)():
-            return Primitive(name)
-    if types.is_timestamp(kind) and kind.tz is not None:
-        return Primitive("timestamp")
-    if types.is_map(kind):
-        return Collection("map", (spl_type(kind.key_type, format), spl_type(kind.item_type, format)))
-    if types.is_list(kind):
-        return Collection("list", (spl_type(kind.value_type, format),))
-    if types.is_struct(kind):
-        return Tuple(tuple(TupleAttribute(part.name, spl_type(part.type, format)) for part in kind))
-    message = f"format {format}: SPL has no values of type {type_name(kind)}; convert it to a text or number"
-    raise ValueError(message)
 
 
 def spl_tuple(schema: pa.Schema, required: Sequence[str], format: str, types: Mapping[str, str]) -> Tuple:
@@ -90,7 +52,7 @@ def spl_tuple(schema: pa.Schema, required: Sequence[str], format: str, types: Ma
 
 
 def _attribute_type(field: pa.Field, required: Sequence[str], format: str, types: Mapping[str, str]) -> Type:
-    kind = spl_type(field.type, format)
+    kind = _spl_type(field.type, format)
     if field.name in types:
         written = type_of_text(types[field.name])
         if type_of_column(written) != type_of_column(kind):
@@ -98,6 +60,19 @@ def _attribute_type(field: pa.Field, required: Sequence[str], format: str, types
             raise ValueError(message)
         kind = written.content if isinstance(written, Optional) else written
     return kind if field.name in required else Optional(kind)
+
+
+def _spl_type(kind: pa.DataType, format: str) -> Type:
+    """Return the SPL type that corresponds to an attribute's Arrow type; times may have another unit than in SPL."""
+
+    def converted(leaf: pa.DataType) -> pa.DataType:
+        return pa.timestamp("ns", leaf.tz) if pa.types.is_timestamp(leaf) and leaf.tz is not None else leaf
+
+    try:
+        return spl_type("", with_leaves(kind, converted))
+    except ValueError:
+        message = f"format {format}: SPL has no values of type {type_name(kind)}; convert it to a text or number"
+        raise ValueError(message) from None
 
 
 def reader_of(kind: pa.DataType, own: Type, *, quoted: bool) -> Callable[[str], Any]:
