@@ -225,11 +225,6 @@ class _First(io.RawIOBase):
         super().close()
 
 
-def stored_identity(values: Sequence[Any]) -> FileIdentity:
-    """Return the identity stored in an offset."""
-    return FileIdentity(*values)
-
-
 def identity_elsewhere(values: Sequence[Any]) -> list[Any]:
     """Return a stored identity without time and node, so that a copy of the file on another machine is accepted."""
-    return list(stored_identity(values)._replace(modified=0, node=""))
+    return list(FileIdentity(*values)._replace(modified=0, node=""))

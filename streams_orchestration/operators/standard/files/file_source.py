@@ -19,7 +19,6 @@ from streams_orchestration.operators.files.identity import (
     has_grown,
     identity_elsewhere,
     identity_of,
-    stored_identity,
     whole_lines,
 )
 from streams_orchestration.operators.files.rows import FilePosition, FileRows
@@ -206,7 +205,7 @@ class FileSource(SourceOperator):
         if (path, offset["row"]) == (self.path, self.row) and not self.ended:
             return
         mark = Mark(**offset["piece"]) if "piece" in offset else Mark()
-        known = stored_identity(offset["identity"]) if "identity" in offset else None
+        known = FileIdentity(*offset["identity"]) if "identity" in offset else None
         if offset.get("ended") and known is not None and not self._grown(path, known, offset["row"]):
             self.path, self.row, self.mark, self.identity, self.ended = path, offset["row"], mark, known, True
             return
@@ -311,7 +310,7 @@ class FileSource(SourceOperator):
         try:
             now = identity_of(path, format)
             if offset is not None and offset["row"] and "identity" in offset:
-                known = stored_identity(offset["identity"])
+                known = FileIdentity(*offset["identity"])
                 check_same(path, format, known, now, offset["row"], ended="ended" in offset)
             self.size, self.part = now.size, None
             if can_grow(path, format) and self.parameters.grows:
