@@ -115,6 +115,14 @@ def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.nd
     return first[order], ranks[codes]
 
 
+def mixed(numbers: np.ndarray, seed: np.uint64) -> np.ndarray:
+    """Return numbers with their bits mixed, by the finaliser of SplitMix64."""
+    bits = numbers + seed
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
 def distinct_numbers(numbers: np.ndarray) -> np.ndarray:
     """Return the distinct integers of an array, ascending.
 

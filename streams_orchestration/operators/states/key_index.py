@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams_orchestration.operators.expressions.evaluation import frame
-from streams_orchestration.operators.keys.comparison import as_given, comparable, comparable_type
+from streams_orchestration.operators.keys.comparison import as_given, comparable, comparable_type, mixed
 from streams_orchestration.operators.loading.libraries import np, pa
 from streams_orchestration.operators.states.columns import Cells, StateColumn, grown
 
@@ -18,24 +18,16 @@ def hashes_of(keys: pa.RecordBatch) -> np.ndarray:
     """
     if not all(pa.types.is_integer(kind) for kind in keys.schema.types):
         return frame(keys).hash_rows().to_numpy()
-    hashes = np.zeros(keys.num_rows, np.uint64)
+    hashes, seed = np.zeros(keys.num_rows, np.uint64), np.uint64(0x9E3779B97F4A7C15)
     for column in keys.columns:
         numbers = column.fill_null(0) if column.null_count else column
-        hashes = _mixed(hashes + numbers.to_numpy().astype(np.uint64))
+        hashes = mixed(hashes + numbers.to_numpy().astype(np.uint64), seed)
     return hashes
 
 
 def comparable_keys(keys: pa.RecordBatch) -> pa.RecordBatch:
     """Return keys with all their parts converted by `comparable`."""
     return pa.RecordBatch.from_arrays([comparable(column) for column in keys.columns], keys.schema.names)
-
-
-def _mixed(numbers: np.ndarray) -> np.ndarray:
-    """Return numbers with their bits mixed, by the finaliser of SplitMix64."""
-    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
 
 
 class KeyIndex:

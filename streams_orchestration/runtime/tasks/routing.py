@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streams_orchestration.compiler.pe_program import SplitDelivery
-from streams_orchestration.operators.keys.comparison import hashable
+from streams_orchestration.operators.keys.comparison import hashable, mixed
 from streams_orchestration.operators.keys.nested import map_entries
 from streams_orchestration.operators.loading.libraries import compute as pc
 from streams_orchestration.operators.tuples.batch import TupleBatch
@@ -257,8 +257,4 @@ def _drawn() -> np.ndarray:
 
 
 def _mix(values: np.ndarray) -> np.ndarray:
-    """Return numbers with their bits mixed, by the finaliser of SplitMix64."""
-    mixed = values + _SEED
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+    return mixed(values, _SEED)
