@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -27,6 +28,10 @@ class RawRow(NamedTuple):
     line: int
     """The number of the row's first line, from 1."""
     text: bytes
+
+
+LONGEST_ROW_BYTES = 1 << 20
+"""A quote without its pair within this many bytes is malformed, and the next row begins on the next line."""
 
 
 class Malformed(NamedTuple):
@@ -70,6 +75,37 @@ class FileRows(NamedTuple):
     def due(self, count: int) -> int:
         """Return the number of rows before the tuple with this number, counted from 0, malformed rows included."""
         return count + sum(1 for number, row in enumerate(self.malformed) if row.position - number <= count)
+
+
+def split_rows(
+    text: bytes, first: int, is_row: Callable[[bytes], bool], *, quoted: bool, ended: bool
+) -> tuple[list[RawRow], bytes]:
+    """Split a text into rows with their line feeds, and the text of a possibly incomplete last row.
+
+    Args:
+        text: a text that begins with a row.
+        first: the number of its first line.
+        is_row: returns True if lines that quotes join are one row. Otherwise each of them is a row.
+        quoted: a line feed between quotes does not end a row.
+        ended: nothing follows, so the last row is complete.
+    """
+    lines = io.BytesIO(text).readlines()
+    rows: list[RawRow] = []
+    at = 0
+    while at < len(lines) and (ended or lines[at].endswith(b"\n")):
+        end = at + 1
+        size = len(lines[at])
+        quotes = lines[at].count(b'"') if quoted else 0
+        while quotes % 2 and end < len(lines) and size < LONGEST_ROW_BYTES:
+            size, quotes, end = size + len(lines[end]), quotes + lines[end].count(b'"'), end + 1
+        paired = quotes % 2 == 0 and (ended or lines[end - 1].endswith(b"\n"))
+        if not paired and not ended and size < LONGEST_ROW_BYTES:
+            break
+        if end > at + 1 and not (paired and is_row(b"".join(lines[at:end]))):
+            end = at + 1
+        rows.append(RawRow(first + at, b"".join(lines[at:end])))
+        at = end
+    return rows, b"".join(lines[at:])
 
 
 def parse_leniently(

@@ -12,7 +12,14 @@ from typing import IO
 
 from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.files.csv_file import CsvFile
-from streams_orchestration.operators.files.rows import BEGIN, FilePosition, FileRows, RawRow, parse_leniently
+from streams_orchestration.operators.files.rows import (
+    BEGIN,
+    FilePosition,
+    FileRows,
+    RawRow,
+    parse_leniently,
+    split_rows,
+)
 from streams_orchestration.operators.formats.checks import NULL, UnfitValueError
 from streams_orchestration.operators.formats.csv_reading import read_rows, reader_options
 from streams_orchestration.operators.formats.misfits import csv_fault, text_misfit
@@ -22,9 +29,6 @@ from streams_orchestration.operators.tuples.arrow_types import required_fields
 
 SMALL_BYTES = 1 << 16
 """Blocks up to this size in bytes are parsed row by row to find malformed rows; larger ones are halved first."""
-LONGEST_ROW_BYTES = 1 << 20
-"""A quote without its pair within this many bytes is malformed, and the next row begins on the next line."""
-
 HEADER_BYTES = 1 << 16
 """The number of bytes that are searched for the header first."""
 
@@ -199,26 +203,8 @@ class TolerantCsvFile:
         The first line has the number `line`. If quotes join lines to more than `LONGEST_ROW_BYTES`, or to a text that
         is not one row, each line is a row.
         """
-        lines = io.BytesIO(text).readlines()
-        rows: list[RawRow] = []
-        i = 0
-        while i < len(lines):
-            if not ended and not lines[i].endswith(b"\n"):
-                break
-            j = i + 1
-            size = len(lines[i])
-            quotes = self._quotes(lines[i])
-            while quotes % 2 and j < len(lines) and size < LONGEST_ROW_BYTES:
-                size, quotes, j = size + len(lines[j]), quotes + self._quotes(lines[j]), j + 1
-            complete = quotes % 2 == 0 and (ended or lines[j - 1].endswith(b"\n"))
-            if not complete and not ended and size < LONGEST_ROW_BYTES:
-                break
-            if j > i + 1 and not (complete and self._is_row(b"".join(lines[i:j]))):
-                j = i + 1
-            if lines[i].strip(b"\r\n"):
-                rows.append(RawRow(line + i, b"".join(lines[i:j])))
-            i = j
-        return rows, b"".join(lines[i:])
+        rows, rest = split_rows(text, line, self._is_row, quoted=self.file.dialect.quoted, ended=ended)
+        return [row for row in rows if row.text.strip(b"\r\n")], rest
 
     def _quotes(self, text: bytes) -> int:
         """Return the number of quotes in a text, or 0 if the dialect has no quotes."""

@@ -12,7 +12,7 @@ from streams_orchestration.operators.errors.errors import DataError, TupleError,
 from streams_orchestration.operators.expressions.evaluation import Expression, evaluate
 from streams_orchestration.operators.expressions.mentioned_attributes import NamingParameters
 from streams_orchestration.operators.expressions.spl.text import ExpressionText, SplText
-from streams_orchestration.operators.files.rows import FileRows
+from streams_orchestration.operators.files.rows import LONGEST_ROW_BYTES, FileRows, split_rows
 from streams_orchestration.operators.files.spl_binary_rows import binary_rows
 from streams_orchestration.operators.files.spl_rows import SPL_FORMATS, LineStream
 from streams_orchestration.operators.formats.json_reading import BLANK
@@ -25,7 +25,7 @@ from streams_orchestration.operators.logic.program import SplLogic, state_signat
 from streams_orchestration.operators.logic.source_logic import SourceLogic
 from streams_orchestration.operators.messages.decoders import check_decodable, decode, without_nulls
 from streams_orchestration.operators.standard.conversion.byte_input import bytes_read, check_bytes
-from streams_orchestration.operators.standard.conversion.row_format import message_format, split_rows
+from streams_orchestration.operators.standard.conversion.row_format import message_format
 from streams_orchestration.operators.standard.files.file_rows import file_schema, made_columns, output_logic
 from streams_orchestration.operators.standard.files.row_reading import RowReadingParameters
 from streams_orchestration.operators.standard.files.second_port import log_malformed
@@ -277,7 +277,10 @@ class Parse(LogicOperator):
     def _decode(self, more: bytes, *, ended: bool) -> _Parsed | None:
         format_ = message_format(self.parameters.format)
         quoted = self.parameters.format == "csv" and self.parameters.quote_strings
-        rows, self.rest = split_rows(self.rest + more, quoted=quoted, ended=ended)
+        raw, self.rest = split_rows(
+            self.rest + more, 1, lambda row: len(row) <= LONGEST_ROW_BYTES, quoted=quoted, ended=ended
+        )
+        rows = [row.text for row in raw]
         if self.parameters.format == "line":
             rows = [row.removesuffix(b"\n").removesuffix(b"\r") for row in rows]
         else:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.contract.operator import Operator, Punctuation
 from streams_orchestration.operators.errors.errors import DataError, TupleError
+from streams_orchestration.operators.files.rows import LONGEST_ROW_BYTES, split_rows
 from streams_orchestration.operators.files.spl_lines import LineWriting, write_lines_file
 from streams_orchestration.operators.standard.conversion.format import Format
 from streams_orchestration.operators.standard.conversion.parse import Parse
-from streams_orchestration.operators.standard.conversion.row_format import LONGEST_ROW_BYTES, split_rows
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.operators.tuples.arrow_types import arrow_schema
 from streams_orchestration_tests.examples import examples
@@ -90,6 +90,12 @@ def test_logic_runs_before_the_bytes_of_each_tuple_wherever_batches_end(parts: l
     assert operator.logic.state == {"tuples": tuples, "rows": len(expected), "marks": ends}
 
 
+def split(text: bytes, *, quoted: bool, ended: bool) -> tuple[list[bytes], bytes]:
+    """Return the rows and the rest."""
+    rows, rest = split_rows(text, 1, lambda _row: True, quoted=quoted, ended=ended)
+    return [row.text for row in rows], rest
+
+
 @given(
     lines=st.lists(st.text('a",\r', max_size=4), max_size=8),
     cuts=st.lists(st.integers(0, 60), max_size=4),
@@ -98,19 +104,19 @@ def test_logic_runs_before_the_bytes_of_each_tuple_wherever_batches_end(parts: l
 @examples(150)
 def test_rows_of_any_text_do_not_depend_on_where_it_is_cut(lines: list[str], cuts: list[int], quoted: bool):
     text = "\n".join(lines).encode()
-    whole, none = split_rows(text, quoted=quoted, ended=True)
+    whole, none = split(text, quoted=quoted, ended=True)
     bounds = sorted(cut % (len(text) + 1) for cut in cuts)
     rows, rest = [], b""
     for begin, end in zip([0, *bounds], [*bounds, len(text)], strict=True):
-        more, rest = split_rows(rest + text[begin:end], quoted=quoted, ended=False)
+        more, rest = split(rest + text[begin:end], quoted=quoted, ended=False)
         rows += more
-    rows += split_rows(rest, quoted=quoted, ended=True)[0]
+    rows += split(rest, quoted=quoted, ended=True)[0]
     assert (rows, none) == (whole, b"")
 
 
 def test_a_quote_that_is_not_closed_ends_with_its_line():
     text = b'"a\n' + b"b\n" * (LONGEST_ROW_BYTES // 2)
-    rows, _ = split_rows(text, quoted=True, ended=False)
+    rows, _ = split(text, quoted=True, ended=False)
     assert rows[:2] == [b'"a\n', b"b\n"]
 
 
