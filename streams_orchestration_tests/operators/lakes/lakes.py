@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -260,6 +260,18 @@ def read(bench: Bench, offset: Offset | None = None, limit: int = 1000) -> Offse
     while not produced.exhausted and bench.operator.pause() == 0:  # type: ignore[attr-defined]
         produced = bench.produce(produced.offset, limit)
     return produced.offset
+
+
+def check_replays(source: Callable[[], Bench], rows: int, limits: list[int]) -> None:
+    """Check that calls by instances that have read nothing before give the same rows as one instance."""
+    whole, bench = source(), source()
+    read(whole)
+    assert len(whole.rows()) == rows
+    produced = bench.produce()
+    while not produced.exhausted:
+        limits.append(limits.pop(0))
+        produced = bench.restart().produce(produced.offset, limits[0])
+    assert bench.rows() == whole.rows()
 
 
 def numbers(bench: Bench) -> list[int]:
