@@ -20,9 +20,9 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import PERIODIC, sink
 from streams_orchestration_tests.runtime.event_times import in_event_time
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.servers.kafka import PROMPT
+from streams_orchestration_tests.servers.kafka import PROMPT, inner_cluster
 
-confluent_kafka = pytest.importorskip("confluent_kafka")
+pytest.importorskip("confluent_kafka")
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
@@ -50,9 +50,8 @@ def topic(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topic]:
     for name, seconds in (("POLL_TIMEOUT_SECONDS", 0.005), ("FIRST_SECONDS", 0.2)):
         monkeypatch.setattr(reader, name, seconds)  # a cluster in this process answers at once
     monkeypatch.setattr(reader, "IDENTITY_SECONDS", 0.1)  # such a cluster knows no identities of topics
-    producer = confluent_kafka.Producer({"bootstrap.servers": "none:1", "test.mock.num.brokers": 1, "log_level": 0})
-    broker = next(iter(producer.list_topics("times", timeout=60).brokers.values()))
-    yield Topic(producer, f"{broker.host}:{broker.port}", "times")
+    producer, address = inner_cluster("times")
+    yield Topic(producer, address, "times")
 
 
 @dataclass

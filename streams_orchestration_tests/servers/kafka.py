@@ -58,6 +58,15 @@ PROMPT: dict[str, Any] = {"fetch.wait.max.ms": 10}
 By default, all further requests of the client would be answered up to half a second later, behind that fetch."""
 
 
+def inner_cluster(topic: str) -> tuple[Any, str]:
+    """Return a producer that has a cluster with a topic within itself, and the address of the cluster."""
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": "none:1", "test.mock.num.brokers": 1, "log_level": 0})
+    broker = next(iter(producer.list_topics(topic, timeout=60).brokers.values()))
+    return producer, f"{broker.host}:{broker.port}"
+
+
 class Broker(RestartableServer):
     """One broker that runs, stops and runs again.
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-confluent_kafka = pytest.importorskip("confluent_kafka")
+pytest.importorskip("confluent_kafka")
 
-from streams_orchestration.operators.kafka.client import KafkaParameters  # noqa: E402
-from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError  # noqa: E402
-from streams_orchestration_tests.servers.kafka import PROMPT  # noqa: E402
+from streams_orchestration.operators.kafka.client import KafkaParameters
+from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError
+from streams_orchestration_tests.servers.kafka import PROMPT, inner_cluster
 
 MESSAGES, TOPIC = 5_000, "numbers"
 
@@ -20,12 +20,11 @@ MESSAGES, TOPIC = 5_000, "numbers"
 @pytest.fixture(scope="module")
 def brokers() -> Iterator[str]:
     """Yield the address of a cluster with a topic of numbers in four partitions."""
-    producer = confluent_kafka.Producer({"bootstrap.servers": "none:1", "test.mock.num.brokers": 1, "log_level": 0})
-    broker = next(iter(producer.list_topics(TOPIC, timeout=60).brokers.values()))
+    producer, address = inner_cluster(TOPIC)
     for number in range(MESSAGES):
         producer.produce(TOPIC, str(number), partition=number % 4)
     assert producer.flush(60) == 0
-    yield f"{broker.host}:{broker.port}"
+    yield address
 
 
 def read_all(reader: KafkaReader) -> list[Any]:

@@ -12,18 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-confluent_kafka = pytest.importorskip("confluent_kafka")
+pytest.importorskip("confluent_kafka")
 
-from streams_orchestration.operators.contract.operator import Offset  # noqa: E402
-from streams_orchestration.operators.errors.errors import DataError  # noqa: E402
-from streams_orchestration.operators.kafka.client import KafkaAwayError  # noqa: E402
-from streams_orchestration.operators.kafka.offsets import Positions  # noqa: E402
-from streams_orchestration.operators.kafka.reader import KafkaReader  # noqa: E402
-from streams_orchestration.operators.messages.decoders import decode  # noqa: E402
-from streams_orchestration.operators.standard.systems import kafka_source  # noqa: E402
-from streams_orchestration.operators.standard.systems.kafka_source import KafkaSource  # noqa: E402
-from streams_orchestration_tests.examples import examples  # noqa: E402
-from streams_orchestration_tests.operators.harness import Bench  # noqa: E402
+from streams_orchestration.operators.contract.operator import Offset
+from streams_orchestration.operators.errors.errors import DataError
+from streams_orchestration.operators.kafka.client import KafkaAwayError
+from streams_orchestration.operators.kafka.offsets import Positions
+from streams_orchestration.operators.kafka.reader import KafkaReader
+from streams_orchestration.operators.messages.decoders import decode
+from streams_orchestration.operators.standard.systems import kafka_source
+from streams_orchestration.operators.standard.systems.kafka_source import KafkaSource
+from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.operators.harness import Bench
+from streams_orchestration_tests.servers.kafka import inner_cluster
 
 MESSAGES, PARTITIONS, TOPIC = 2_000, 4, "numbers"
 SCHEMA = "n bigint, partition int, offset bigint"
@@ -37,15 +38,14 @@ def is_bad(number: int) -> bool:
 @pytest.fixture(scope="module")
 def brokers() -> Iterator[str]:
     """Yield the address of a cluster with a topic of numbers."""
-    producer = confluent_kafka.Producer({"bootstrap.servers": "none:1", "test.mock.num.brokers": 1, "log_level": 0})
-    broker = next(iter(producer.list_topics(TOPIC, timeout=60).brokers.values()))
+    producer, address = inner_cluster(TOPIC)
     for number in range(MESSAGES):
         value = "none" if is_bad(number) else json.dumps({"n": number})
         producer.produce(TOPIC, value, partition=number % PARTITIONS)
     assert producer.flush(60) == 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(KafkaReader, "topic_ids", lambda *_: {})  # such a cluster has none, and is long in saying so
-        yield f"{broker.host}:{broker.port}"
+        yield address
 
 
 def source(brokers: str, directory: Path, **parameters: Any) -> Bench:
