@@ -68,6 +68,11 @@ class Splitter:
     """The first channel of a round robin (rule 21)."""
     drops_window_punctuation: bool = False
 
+    @property
+    def entrance(self) -> str:
+        """The port of the region with its channels, since a nested splitter has a copy for each channel around it."""
+        return self.id.partition(">")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class PortLink:

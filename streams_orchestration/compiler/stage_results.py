@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 from streams_orchestration.compiler.logical_graph import Mutates
+from streams_orchestration.compiler.physical_graph import Connection
 from streams_orchestration.operators.event_time.role import EventTimeMode
 
 
@@ -123,6 +124,11 @@ class PeOutputPort(NamedTuple):
     port: int
     splitter: int = -1
     channel: int = -1
+
+    @classmethod
+    def of(cls, connection: Connection) -> PeOutputPort:
+        """Return the port that the tuples of a connection leave by if its ends are in different PEs."""
+        return cls(connection.source, connection.source_port, connection.splitter, connection.channel)
 
 
 class ProcessingElement(NamedTuple):

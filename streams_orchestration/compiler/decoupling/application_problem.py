@@ -141,9 +141,9 @@ class _Builder:
         self.feeds: dict[tuple[int, int], set[PeOutputPort]] = defaultdict(set)
         """Input port -> the outlets that it reads."""
         for each in physical.connections:
-            self.feeds[each.target, each.target_port].add(_output(each))
+            self.feeds[each.target, each.target_port].add(PeOutputPort.of(each))
             if each.source in scope:
-                self.readers[_output(each)].append(each)
+                self.readers[PeOutputPort.of(each)].append(each)
             if each.target in scope:
                 self.entering[each.target].append(each)
         for link in physical.exports:
@@ -159,7 +159,7 @@ class _Builder:
             self.imports[operator].add(port)
         self.read_by: dict[PeOutputPort, list[Connection]] = defaultdict(list)
         for each in physical.connections:
-            self.read_by[_output(each)].append(each)
+            self.read_by[PeOutputPort.of(each)].append(each)
 
     def outlets(self) -> Iterator[Outlet]:
         """Yield the outlets that are read by operators of the problem.
@@ -215,9 +215,8 @@ class _Builder:
         """
         load = self.scale * self.costs.cpu.get(operator, 0.0)
         load += sum(self.price(output)[0] for output in self.leaving[operator] if self.leaves(output))
-        outside = {
-            (_output(each), each.target_port) for each in self.entering[operator] if each.source not in self.scope
-        }
+        entering = (each for each in self.entering[operator] if each.source not in self.scope)
+        outside = {(PeOutputPort.of(each), each.target_port) for each in entering}
         load += sum(self.price(output)[1] for output, _ in outside)
         for port in self.imports.get(operator, ()):
             inside = sum(self.carried(output)[0] or 0.0 for output in self.feeds[operator, port])
@@ -324,9 +323,4 @@ class _Builder:
         name = f"{self.physical.operators[output.operator].name}:{output.port}"
         if output.splitter < 0:
             return name
-        entered = self.physical.splitters[output.splitter].id.partition(">")[2]
-        return f"{name}>{entered}[{output.channel}]"
-
-
-def _output(connection: Connection) -> PeOutputPort:
-    return PeOutputPort(connection.source, connection.source_port, connection.splitter, connection.channel)
+        return f"{name}>{self.physical.splitters[output.splitter].entrance}[{output.channel}]"

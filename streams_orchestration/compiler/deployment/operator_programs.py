@@ -97,7 +97,7 @@ class OperatorPrograms:
             imports.setdefault(link.port, []).append(ImportAt(link.name, link.schema or "", subscription, condition))
         exports: dict[int, list[ExportAt]] = {}
         for link in (each for each in self.graph.physical.exports if each.operator == index):
-            stream = self.streams.written[PeOutputPort(index, link.port, -1, -1)]
+            stream = self.streams.written[PeOutputPort(index, link.port)]
             properties = dict(link.parameters.get("properties", {}))
             exports.setdefault(link.port, []).append(ExportAt(link.name, stream, properties))
         named = {(each.operator, each.port) for each in self.graph.physical.exports if "streamId" in each.parameters}
@@ -121,9 +121,7 @@ class OperatorPrograms:
         connections = self.graph.physical.connections
         names: dict[int, str] = {}
         for number in () if found is None else found.connections:
-            c = connections[number]
-            output = PeOutputPort(c.source, c.source_port, c.splitter, c.channel)
-            names[number] = stream_name(self.graph.compilation, output)
+            names[number] = stream_name(self.graph.compilation, PeOutputPort.of(connections[number]))
         return names
 
     def _query(self, index: int) -> tuple[str, ...]:

@@ -17,9 +17,7 @@ def stream_name(compilation: Compilation, output: PeOutputPort) -> str:
     stream = compilation.physical.operators[output.operator].streams[output.port]
     if output.splitter < 0:
         return stream
-    # the region's port with its channels: a nested splitter has a copy for each channel around it
-    entered = compilation.physical.splitters[output.splitter].id.partition(">")[2]
-    return f"{stream}>{entered}[{output.channel}]"
+    return f"{stream}>{compilation.physical.splitters[output.splitter].entrance}[{output.channel}]"
 
 
 def shows_uncommitted(export: PortLink) -> bool:
@@ -34,8 +32,8 @@ class PeStreams:
         self.graph = graph
         self.unit = unit
         ends = [graph.physical.connections[number] for number in sorted(graph.returning)]
-        outputs = (PeOutputPort(c.source, c.source_port, c.splitter, c.channel) for c in ends)
-        self.written = {output: stream_name(graph.compilation, output) for output in (*graph.pe.outputs, *outputs)}
+        outputs = (*graph.pe.outputs, *map(PeOutputPort.of, ends))
+        self.written = {output: stream_name(graph.compilation, output) for output in outputs}
         """Output port of the PE, or of a loop within it -> the stream that it writes."""
         self._ports = dict.fromkeys([*graph.pe.inputs, *(PeInputPort(c.target, c.target_port) for c in ends)])
 
@@ -52,10 +50,7 @@ class PeStreams:
                 connection = self.graph.physical.connections[number]
                 if self.graph.is_inside(number):
                     continue
-                output = PeOutputPort(
-                    connection.source, connection.source_port, connection.splitter, connection.channel
-                )
-                name = stream_name(self.graph.compilation, output)
+                name = stream_name(self.graph.compilation, PeOutputPort.of(connection))
                 if name not in seen:
                     seen.add(name)
                     producer = pe_of[connection.source]
@@ -85,7 +80,7 @@ class PeStreams:
     def uncommitted_exports(self) -> tuple[str, ...]:
         """Return the exported streams that Imports may read before the epoch is complete."""
         exported = (
-            self.written[PeOutputPort(link.operator, link.port, -1, -1)]
+            self.written[PeOutputPort(link.operator, link.port)]
             for link in self.graph.physical.exports
             if link.operator in self.graph.members and shows_uncommitted(link)
         )
@@ -102,12 +97,9 @@ class PeStreams:
             for number in numbers:
                 connection = self.graph.physical.connections[number]
                 if not self.graph.is_inside(number):
-                    output = PeOutputPort(
-                        connection.source, connection.source_port, connection.splitter, connection.channel
-                    )
-                    readers[self.written[output]].add(pe_of[connection.target])
+                    readers[self.written[PeOutputPort.of(connection)]].add(pe_of[connection.target])
         return {stream: tuple(sorted(pes)) for stream, pes in readers.items()}
 
     def exports(self) -> tuple[str, ...]:
         """Return the names of the streams that the PE writes for Imports."""
-        return tuple(sorted(self.written[PeOutputPort(*port, -1, -1)] for port in self.graph.exported))
+        return tuple(sorted(self.written[PeOutputPort(*port)] for port in self.graph.exported))

@@ -101,8 +101,7 @@ def event_time_inputs(compilation: Compilation) -> tuple[EventTimeInputs, ...]:
         producers: dict[str, str] = {}
         for number in each.connections:
             c = physical.connections[number]
-            output = PeOutputPort(c.source, c.source_port, c.splitter, c.channel)
-            producers[stream_name(compilation, output)] = physical.operators[c.source].name
+            producers[stream_name(compilation, PeOutputPort.of(c))] = physical.operators[c.source].name
         name = physical.operators[each.operator].name
         imports = tuple(dict.fromkeys(physical.imports[number].name for number in each.imports))
         model = compilation.logical.operators[physical.operators[each.operator].logical].event_time

@@ -62,7 +62,7 @@ def declare(connection: Connection, compilation: Compilation) -> None:
     exports: dict[tuple[str, str], dict[str, Any]] = {}
     written, read = exported_times(compilation), imported_times(compilation)
     for link in compilation.physical.exports:
-        stream = stream_name(compilation, PeOutputPort(link.operator, link.port, -1, -1))
+        stream = stream_name(compilation, PeOutputPort(link.operator, link.port))
         exports[link.name, stream] = {
             "pe": pe_of[link.operator],
             "properties": dict(link.parameters.get("properties", {})),
