@@ -94,14 +94,13 @@ class _PlacementCheck:
                 message = f"isolation of {self.name(member)}, which is not alone:"
                 message += f" {self.name(other)} must share its PE"
                 yield self._contradiction(("CDISP0289E", "CDISP0294E"), "", member, other, message)
-        if len(restarting) == 2:
-            message = f"{self.name(restarting[True])} is restartable and {self.name(restarting[False])} is not"
-            ids = ("CDISP0285E", "CDISP0292E")
-            yield self._contradiction(ids, "", restarting[True], restarting[False], message)
-        if len(relocating) == 2:
-            message = f"{self.name(relocating[True])} is relocatable and {self.name(relocating[False])} is not"
-            ids = ("CDISP0286E", "CDISP0293E")
-            yield self._contradiction(ids, "", relocating[True], relocating[False], message)
+        for word, first_of, ids in (
+            ("restartable", restarting, ("CDISP0285E", "CDISP0292E")),
+            ("relocatable", relocating, ("CDISP0286E", "CDISP0293E")),
+        ):
+            if len(first_of) == 2:
+                message = f"{self.name(first_of[True])} is {word} and {self.name(first_of[False])} is not"
+                yield self._contradiction(ids, "", first_of[True], first_of[False], message)
 
     def _engine(self, operator: int) -> Hashable:
         """Return the regions and channels that DataFrame operators of one PE must share; None for a tuple operator.
