@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from streams_orchestration.compiler.walks import reached
 from streams_orchestration.model.decoupling import Kind, Operation, Problem, ProblemParameters
 
 RECEIVED = ("net_recv", "net_self")
@@ -142,14 +143,8 @@ def _readers(parents: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
 
 def _frozen(kinds: Sequence[Kind], readers: Sequence[Sequence[int]]) -> set[int]:
     """Return the nodes to which no path leads from a node of a kind in `RECEIVED` (rule Q13)."""
-    waiting = [number for number, kind in enumerate(kinds) if kind in RECEIVED]
-    reached = set(waiting)
-    while waiting:
-        for reader in readers[waiting.pop()]:
-            if reader not in reached:
-                reached.add(reader)
-                waiting.append(reader)
-    return set(range(len(kinds))) - reached
+    received = (number for number, kind in enumerate(kinds) if kind in RECEIVED)
+    return set(range(len(kinds))) - reached(received, dict(enumerate(readers)))
 
 
 class _Stream(NamedTuple):
