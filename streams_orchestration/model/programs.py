@@ -113,8 +113,7 @@ def _bodies(value: Any) -> Any:
 
 def has_process(parameters: Any) -> bool:
     """Return True if an operator's parameters have SPL logic with an `onProcess` clause, which makes it a source."""
-    logic = parameters.get(LOGIC) if is_mapping(parameters) else None
-    return is_mapping(logic) and bool(logic.get("onProcess"))
+    return _has_clause(parameters, "onProcess")
 
 
 def runs_logic(kind: str) -> bool:
@@ -128,14 +127,17 @@ def has_handlers(parameters: Any) -> bool:
     >>> has_handlers({"spl": {"onTuple": {0: "n++;"}}}), has_handlers({"spl": {"functions": []}})
     (True, False)
     """
-    logic = parameters.get(LOGIC) if is_mapping(parameters) else None
-    return is_mapping(logic) and any(logic.get(clause) for clause in ("state", "onTuple", "onPunct"))
+    return _has_clause(parameters, "state", "onTuple", "onPunct")
 
 
 def has_variables(parameters: Any) -> bool:
     """Return True if an operator's parameters have SPL logic with state variables."""
+    return _has_clause(parameters, "state")
+
+
+def _has_clause(parameters: Any, *clauses: str) -> bool:
     logic = parameters.get(LOGIC) if is_mapping(parameters) else None
-    return is_mapping(logic) and bool(logic.get("state"))
+    return is_mapping(logic) and any(logic.get(clause) for clause in clauses)
 
 
 def uses_links(value: Any) -> bool:
