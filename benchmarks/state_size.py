@@ -139,6 +139,14 @@ def readings(first: int, count: int) -> TupleBatch:
     return TupleBatch.from_columns(columns, SCHEMA)
 
 
+def against_whole(what: str, changes: tuple[float, float], whole: tuple[float, float]) -> list[Row]:
+    """Return the ratios of a checkpoint of changes to a checkpoint of the whole, each as its seconds and its bytes."""
+    return [
+        Row(f"{what}: time / whole", changes[0] * 1e3, "ms", whole[0] * 1e3, 0.2),
+        Row(f"{what}: bytes / whole", changes[1] / 1e6, "MB", whole[1] / 1e6, 0.05),
+    ]
+
+
 def operators(*, quick: bool) -> list[Row]:
     """Return the ratios of checkpoints of operators with a million keys, each after a batch with a thousand of them."""
     result: list[Row] = []
@@ -148,18 +156,15 @@ def operators(*, quick: bool) -> list[Row]:
             operator = make()
             operator.sent.clear()
             stored = Stored(operator.operator.checkpoint, Path(place))
-            whole, size = stored.store()
+            whole = stored.store()
 
             def change(number: int, operator: OperatorHarness = operator) -> None:
                 operator.send(readings(KEYS + number * CHANGED, CHANGED))
                 operator.sent.clear()
 
-            took, written = batches(stored, change, BATCHES // 6 if quick else BATCHES)
+            changes = batches(stored, change, BATCHES // 6 if quick else BATCHES)
             what = f"{text}: checkpoint of {KEYS:,} keys, {CHANGED:,} changed"
-            result += [
-                Row(f"{what}: time / whole", took * 1e3, "ms", whole * 1e3, 0.2),
-                Row(f"{what}: bytes / whole", written / 1e6, "MB", size / 1e6, 0.05),
-            ]
+            result += against_whole(what, changes, whole)
     return result
 
 
@@ -178,14 +183,10 @@ def rows(*, quick: bool = False) -> list[Row]:
                 some = names.slice(number * CHANGED, CHANGED)
                 state.column("count")[state.rows_of(some)] += 1
 
-            took, written = batches(stored, change, count)
+            changes = batches(stored, change, count)
             whole = Stored(lambda state=state: {"state": state.table()}, directory)
-            whole_took, whole_written = batches(whole, lambda _: None, 5)
             what = f"checkpoint of {KEYS:,} {kind} keys, {CHANGED:,} changed"
-            result += [
-                Row(f"{what}: time / whole", took * 1e3, "ms", whole_took * 1e3, 0.2),
-                Row(f"{what}: bytes / whole", written / 1e6, "MB", whole_written / 1e6, 0.05),
-            ]
+            result += against_whole(what, changes, batches(whole, lambda _: None, 5))
             data = [data for _, data in stored.chain]
             back, base, table = seconds(
                 partial(used, data, names.slice(0, CHANGED)),
@@ -201,17 +202,14 @@ def rows(*, quick: bool = False) -> list[Row]:
     simple = DictState({f"customer-{number:012}": [number, number / 3] for number in range(KEYS // 10)})
     with tempfile.TemporaryDirectory() as place:
         stored = Stored(lambda: {"state": simple}, Path(place))
-        first, size = stored.store()
+        first = stored.store()
 
         def assign(number: int) -> None:
             simple.update({f"customer-{key:012}": [number, 0.5] for key in range(number * 100, number * 100 + 100)})
 
-        took, written = batches(stored, assign, count)
+        changes = batches(stored, assign, count)
         what = f"checkpoint of a dictionary of {KEYS // 10:,} keys, 100 changed"
-        result += [
-            Row(f"{what}: time / whole", took * 1e3, "ms", first * 1e3, 0.2),
-            Row(f"{what}: bytes / whole", written / 1e6, "MB", size / 1e6, 0.05),
-        ]
+        result += against_whole(what, changes, first)
     what = f"memory of {KEYS:,} string keys with two numbers / a dictionary of tuples"
     result.append(Row(what, memory(restoring), "MB", memory(remembering), 1.0))
     return result
