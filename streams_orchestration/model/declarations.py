@@ -18,7 +18,7 @@ from streams_orchestration.model.standard import EXPORT, IMPORT, JOB_CONTROL_PLA
 Report = Callable[..., None]
 _OF_EXPORT = {"congestionPolicy": ("wait", "dropConnection"), "visibility": ("read_committed", "read_uncommitted")}
 """Parameter of an Export -> its allowed values; the first one is the default."""
-_OF_JOB_CONTROL_PLANE = {"parallel": "CDISP0848E", "consistent": "CDISP0849E"}
+_OF_JOB_CONTROL_PLANE = {"parallel": "CDISP0848E", "consistent": "CDISP0849E", "eventTime": "CDISP0849E"}
 
 
 def check_declarations(application: Application) -> list[Diagnostic]:
@@ -128,20 +128,15 @@ def _check_invocation(application: Application, invocation: Invocation, operator
 
 def _check_special(invocation: Invocation, operator: str, report: Report) -> None:
     annotations = invocation.annotations
-    for name in ("parallel", "consistent"):
-        if getattr(annotations, name) is not None:
+    for name, annotation in (
+        ("parallel", annotations.parallel),
+        ("consistent", annotations.consistent),
+        ("eventTime", annotations.event_time),
+    ):
+        if annotation is not None:
             code = _OF_JOB_CONTROL_PLANE[name] if invocation.operator == JOB_CONTROL_PLANE else "CDISP0815E"
             message = f"{name} cannot be combined with {invocation.operator}"
             report(code, message, annotations, name, operator=operator)
-    if annotations.event_time is not None:
-        code = "CDISP0849E" if invocation.operator == JOB_CONTROL_PLANE else "CDISP0815E"
-        report(
-            code,
-            f"eventTime cannot be combined with {invocation.operator}",
-            annotations,
-            "eventTime",
-            operator=operator,
-        )
     if invocation.operator == JOB_CONTROL_PLANE and annotations.autonomous:
         report("CDISP0849E", "autonomous cannot be combined with JobControlPlane", annotations, operator=operator)
     parameters = invocation.parameters
