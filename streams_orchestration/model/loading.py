@@ -112,7 +112,6 @@ def _existing(loc: KeyPath, tree: Any) -> KeyPath:
 
 
 def _has(node: Any, step: str | int) -> bool:
-    """Return True if a value has the key or index `step`."""
     return (is_mapping(node) and step in node) or (is_list(node) and isinstance(step, int) and step < len(node))
 
 

@@ -183,7 +183,6 @@ def _errors_of_class(each: CheckedOperator, implementation: type[Operator], para
 
 
 def _raised(each: CheckedOperator, error: Exception) -> OperatorFault:
-    """Return the fault for an error that the operator's own code raised."""
     operator = each.operator
     if isinstance(error, FaultyExpressionError):
         found = expression_fault("SO5004", error, operator.name, operator.location, operator.location_of)

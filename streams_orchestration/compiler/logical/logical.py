@@ -72,8 +72,6 @@ def build_logical_graph(application: Application, options: Options) -> tuple[Log
 
 
 class _Builder:
-    """The builder of the logical graph of one application."""
-
     def __init__(self, application: Application, options: Options, substitution: Substitution) -> None:
         self.application = application
         self.options = options

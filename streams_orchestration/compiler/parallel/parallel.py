@@ -124,8 +124,6 @@ _connection = maker(Connection)
 
 
 class _Expansion:
-    """The transformation of one application."""
-
     def __init__(self, logical: LogicalGraph) -> None:
         self.logical = logical
         self.regions = {region.name: region for region in logical.regions}

@@ -32,8 +32,6 @@ _Contradiction = tuple[str, str, int, int, str]
 
 
 class _PlacementCheck:
-    """The checks of one application."""
-
     def __init__(self, logical: LogicalGraph, physical: PhysicalGraph, placements: Placements) -> None:
         self._logical = logical
         self._physical = physical
