@@ -65,10 +65,18 @@ def private_functions(nodes: Iterable[ast.AST]) -> set[ast.FunctionDef | ast.Asy
     for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             private = PRIVATE.match(node.name) is not None
-            for each in ast.walk(node) if private or not isinstance(node, ast.ClassDef) else ():
-                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and (private or each is not node):
-                    found.add(each)
+            if private or not isinstance(node, ast.ClassDef):
+                below = [*([node] if private else ()), *_statements(node)]
+                found.update(each for each in below if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef))
     return found
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements below a node; expressions, which are most of a tree, have none."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield child
+            yield from _statements(child)
 
 
 def errors_in(text: str) -> frozenset[str]:
@@ -233,5 +241,5 @@ def _caught(node: ast.AST, child: ast.AST) -> frozenset[str]:
             types = [each for each in written if "suppress(" in each]
             types += ["Exception" for each in written if "survived(" in each]
         case _:
-            types = []
+            return frozenset()
     return frozenset(re.findall(r"\w+", " ".join(types)))

@@ -87,13 +87,6 @@ def without_places(value: Any) -> Any:
     return [without_places(each) for each in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("name", of_kind("run"))
-def test_an_application_that_runs_compiles(name: str):
-    read = read_application(chosen(name))
-    assert errors_of(read.diagnostics) == []
-    compile_read(read, Options(submission=given(name)))
-
-
 SOURCE = "composite Src(output S) { graph stream<int32 n> S = Beacon() { param iterations : %s; } }"
 MAIN = 'composite Main { graph stream<int32 n> S = Src() { } () as K = FileSink(S) { param file : "k"; } }'
 
