@@ -11,9 +11,14 @@ from typing import Any
 import pytest
 
 
-def replace_function(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, fake: Callable[..., Any]) -> None:
-    """Let calls of a module's function go to `fake`; a call that does not fit the real signature raises TypeError."""
-    real = getattr(module, name)
+def replace_function(
+    monkeypatch: pytest.MonkeyPatch, owner: ModuleType | type, name: str, fake: Callable[..., Any]
+) -> None:
+    """Let calls of a module's function, or of a class's method, go to `fake`.
+
+    A call that does not fit the real signature raises TypeError.
+    """
+    real = getattr(owner, name)
     signature = inspect.signature(real)
 
     @wraps(real)  # so that a fake which takes the place of this one is checked by the real signature, too
@@ -21,4 +26,4 @@ def replace_function(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: 
         signature.bind(*arguments, **named)
         return fake(*arguments, **named)
 
-    monkeypatch.setattr(module, name, checked)
+    monkeypatch.setattr(owner, name, checked)

@@ -114,7 +114,7 @@ def test_a_run_that_was_stopped_says_so(spec: str, capsys: Capture, monkeypatch:
 
 
 def follow(after: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: replace(after, application="copy"))
+    replace_function(monkeypatch, foreground, "run_in_foreground", lambda *_: replace(after, application="copy"))
 
 
 def test_logs_are_one_document(home: Path, capsys: Capture):

@@ -110,7 +110,7 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
 ):
     loaded, order = threading.Event(), []
     replace_function(monkeypatch, api, "await_engines", lambda *_: order.append(loaded.is_set()))
-    monkeypatch.setattr(Start, "record_deployment", lambda *_: loaded.set())
+    replace_function(monkeypatch, Start, "record_deployment", lambda *_: loaded.set())
     replace_function(monkeypatch, api, "await_running_pes", lambda *_: order.append(loaded.wait(TIMEOUT_SECONDS)))
     start = start_of(copy, home)
     start.launch(pytest.fail)
@@ -147,7 +147,7 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
     replace_function(monkeypatch, api, "deploy_plan", late)
     replace_function(monkeypatch, api, "await_engines", lambda *_: None)
     replace_function(monkeypatch, api, "await_running_pes", complete)
-    monkeypatch.setattr(Start, "record_deployment", lambda *_: None)
+    replace_function(monkeypatch, Start, "record_deployment", lambda *_: None)
     start = start_of(copy, home)
     with Interrupts(lambda: None) as interrupts:
         application = Foreground(start.catalog, "copy")

@@ -69,7 +69,7 @@ def world(before: ApplicationStatus | None, after: ApplicationStatus, monkeypatc
 
     Home.default().prepare()
     replace_function(monkeypatch, api, "read_status_to_continue", lambda _catalog, _wanted: before)
-    monkeypatch.setattr(foreground, "run_in_foreground", follow)
+    replace_function(monkeypatch, foreground, "run_in_foreground", follow)
     return calls
 
 
@@ -106,7 +106,7 @@ def test_a_complete_application_is_run_again_with_fresh(spec: str, monkeypatch: 
 def test_a_changed_spec_is_refused_and_no_continuation_is_announced(
     spec: str, state: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
-    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: pytest.fail("it runs"))
+    replace_function(monkeypatch, foreground, "run_in_foreground", lambda *_: pytest.fail("it runs"))
     deploy(Home.default(), deployable(compile_spec(spec)))
     with Catalog(Home.default()).write() as connection:
         connection.execute(update(tables.application).values(state=state))
@@ -159,7 +159,7 @@ def test_the_second_interrupt_leaves_at_once(spec: str, monkeypatch: pytest.Monk
         raise KeyboardInterrupt
 
     world(None, status(), monkeypatch)
-    monkeypatch.setattr(foreground, "run_in_foreground", interrupted)
+    replace_function(monkeypatch, foreground, "run_in_foreground", interrupted)
     monkeypatch.setattr(foreground.os, "_exit", leave)
     with pytest.raises(Left, match="130"):
         main(["run", spec])
@@ -227,9 +227,9 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
 
     home = Home(tmp_path / "home").prepare()
     world(None, status(), monkeypatch)
-    monkeypatch.setattr(foreground, "run_in_foreground", follow)
+    replace_function(monkeypatch, foreground, "run_in_foreground", follow)
     replace_function(monkeypatch, api, "deploy_plan", lambda *_, **__: None)
-    monkeypatch.setattr(Start, "record_deployment", lambda *_: None)
+    replace_function(monkeypatch, Start, "record_deployment", lambda *_: None)
     assert main(["run", spec]) == 0
 
 
@@ -238,7 +238,7 @@ def keyed(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """An application that a redeploy has given another width than its spec has."""
     path = tmp_path / "app.yaml"
     path.write_text(KEYED)
-    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: status(state="STOPPED"))
+    replace_function(monkeypatch, foreground, "run_in_foreground", lambda *_: status(state="STOPPED"))
     deploy(Home(tmp_path / "home"), deployable(compile_spec(path, Options(widths=(("New", 3),)))))
     return str(path)
 
@@ -277,7 +277,7 @@ def nothing_starts(no_hosts: None, running_at_once: None, monkeypatch: pytest.Mo
         return status(state="COMPLETED", sinks=())
 
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
-    monkeypatch.setattr(foreground, "run_in_foreground", follow)
+    replace_function(monkeypatch, foreground, "run_in_foreground", follow)
 
 
 @pytest.mark.slow
@@ -317,7 +317,7 @@ def test_a_deployment_that_dagster_cannot_show_runs_all_the_same_and_that_is_sai
     def refuse(*_: object) -> None:
         raise StateDirectoryError(Path("dagster"), "disk I/O error")
 
-    monkeypatch.setattr(Start, "record_deployment", refuse)
+    replace_function(monkeypatch, Start, "record_deployment", refuse)
     assert main(["run", spec]) == 0
     assert "Dagster does not show the deployment of copy: dagster: the state" in capsys.readouterr().err
 
@@ -327,7 +327,7 @@ def test_a_deployment_that_dagster_cannot_show_runs_all_the_same_and_that_is_sai
 def test_a_run_does_not_wait_for_a_dagster_that_hangs(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     over = threading.Event()
     monkeypatch.setattr(starts, "RECORD_TIMEOUT_SECONDS", 0.01)
-    monkeypatch.setattr(Start, "record_deployment", lambda *_: over.wait(60.0))
+    replace_function(monkeypatch, Start, "record_deployment", lambda *_: over.wait(60.0))
     assert main(["run", spec]) == 0
     over.set()
     assert "Dagster does not show the deployment of copy: recording it took more than 0.01 s" in capsys.readouterr().err
@@ -336,7 +336,7 @@ def test_a_run_does_not_wait_for_a_dagster_that_hangs(spec: str, monkeypatch: py
 def test_a_plan_that_violates_the_condition_of_a_stage_is_not_deployed(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
-    monkeypatch.setattr(foreground, "run_in_foreground", lambda start, *_: start.launch(pytest.fail))
+    replace_function(monkeypatch, foreground, "run_in_foreground", lambda start, *_: start.launch(pytest.fail))
     monkeypatch.setattr(
         opening, "broken_conditions", lambda _: "which is a bug: fusion_plan: operator Copy is in no PE"
     )
@@ -356,7 +356,7 @@ def test_an_application_that_cannot_run_leaves_no_state_directory(
 def test_the_first_run_checks_once_that_the_application_can_run_here(spec: str, monkeypatch: pytest.MonkeyPatch):
     checks: list[str] = []
     monkeypatch.setattr(api, "require_java", lambda: checks.append("java"))
-    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: status(state="COMPLETED", sinks=()))
+    replace_function(monkeypatch, foreground, "run_in_foreground", lambda *_: status(state="COMPLETED", sinks=()))
     assert main(["run", spec]) == 0
     assert checks == ["java"]
 
