@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Connection, event
+from sqlalchemy.engine import RootTransaction
 
 from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.runtime.catalog.database import Database, Mode
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status_summaries import read_summaries
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.watch import advance_units
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.locked import deploy
@@ -45,16 +48,21 @@ def host(tmp_path: Path) -> Host:
 
 
 @pytest.fixture
-def statements() -> Iterator[list[str]]:
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements within transactions; a listener to all engines would make them slower for all later tests."""
     executed: list[str] = []
+    begin = Database.begin
 
     def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        if not statement.startswith(("PRAGMA", "BEGIN")):
-            executed.append(statement)
+        executed.append(statement)
 
-    event.listen(Engine, "before_cursor_execute", note)
-    yield executed
-    event.remove(Engine, "before_cursor_execute", note)
+    def listened(database: Database, mode: Mode, unit: str = "") -> tuple[Connection, RootTransaction]:
+        connection, transaction = begin(database, mode, unit)
+        event.listen(connection, "before_cursor_execute", note)
+        return connection, transaction
+
+    replace_function(monkeypatch, Database, "begin", listened)
+    return executed
 
 
 @pytest.mark.parametrize("reading", READINGS)

@@ -6,13 +6,16 @@ import threading
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, event, func, select
+from sqlalchemy import Connection, func, select
+from sqlalchemy.engine import RootTransaction
 
 from streams_orchestration.pauses import Pauses
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.database import Database, Mode
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.queries import source_polls
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.runtime.applications import compiled, node, rows, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.planned import PlannedPe
@@ -64,23 +67,22 @@ def _written(pe: PlannedPe) -> list[str]:
     ]
 
 
-def test_a_planner_that_waits_does_not_look_at_the_catalog(tmp_path: Path):
+def test_a_planner_that_waits_does_not_look_at_the_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     local = LocalApplication(
         Home(tmp_path / "home"), totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=3)
     )
     reader = source_and_rest(local, patience=0.3)[1][0]
     reader.turn()
-    statements: list[str] = []
+    transactions: list[Mode] = []
+    begin = Database.begin
 
-    def began(_connection: object) -> None:
-        statements.append("begin")
+    def counted(database: Database, mode: Mode, unit: str = "") -> tuple[Connection, RootTransaction]:
+        transactions.append(mode)
+        return begin(database, mode, unit)
 
-    event.listen(Engine, "begin", began)
-    try:
-        assert not reader.turn()
-    finally:
-        event.remove(Engine, "begin", began)
-    assert len(statements) == 2  # when the wait begins, and when it has ended
+    replace_function(monkeypatch, Database, "begin", counted)
+    assert not reader.turn()
+    assert len(transactions) == 2  # when the wait begins, and when it has ended
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,17 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import URL, Engine, event
 
+from streams_orchestration.operators.databases import table as table_module
 from streams_orchestration.operators.databases.address import DatabaseUrlError
+from streams_orchestration.operators.databases.connecting import engine_of
 from streams_orchestration.operators.databases.errors import DatabaseError
 from streams_orchestration.operators.databases.table import DatabaseTable
 from streams_orchestration.operators.sinks.delivery_key import DeliveryKey
 from streams_orchestration.operators.sinks.epoch_sink import EpochSink, read_batches
 from streams_orchestration.operators.standard.systems.sql_sink import SqlSink
+from streams_orchestration_tests.fake_functions import replace_function
 from streams_orchestration_tests.operators.harness import Bench, Row
 from streams_orchestration_tests.targets import Target, no_database, target_of
 
@@ -148,7 +151,6 @@ def test_two_publishers_at_once_do_not_both_write(tmp_path: Path, target: Target
 def prepare_while_somebody_makes_the_table(target: Target, statement: int) -> bool:
     """Return True if the table was made before that statement of the preparation: there may be fewer."""
     schema = pa.schema([("k", pa.string()), ("n", pa.int64())])
-    table = DatabaseTable(target.url, "totals", {"k": "k", "n": "n"}, schema, ())
     numbers = itertools.count()
     made: list[int] = []
 
@@ -157,11 +159,15 @@ def prepare_while_somebody_makes_the_table(target: Target, statement: int) -> bo
             made.append(statement)
             target.run("CREATE TABLE IF NOT EXISTS totals (k TEXT, n BIGINT)")
 
-    event.listen(Engine, "before_cursor_execute", make)
-    try:
-        table.prepare(create=True)
-    finally:
-        event.remove(Engine, "before_cursor_execute", make)
+    def listened(url: URL) -> Engine:
+        engine = engine_of(url)
+        event.listen(engine, "before_cursor_execute", make)
+        return engine
+
+    with pytest.MonkeyPatch.context() as patch:
+        replace_function(patch, table_module, "engine_of", listened)
+        table = DatabaseTable(target.url, "totals", {"k": "k", "n": "n"}, schema, ())
+    table.prepare(create=True)
     table.close()
     return bool(made)
 
