@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from streams_orchestration.model.secrets import masked
@@ -24,6 +25,9 @@ LOCAL = "local"
 """The master of a host whose tasks run on the host's own machine."""
 _MASTERS = r"local|yarn|spark://\S+|k8s://\S+"
 _WORDS = rf"(?:[\w.-]+=)?(?:{_MASTERS})(?:\s+(?:[\w.-]+=)?(?:{_MASTERS}))*"
+_WORDS_WANTED = "local, yarn, spark://HOST:PORT or k8s://https://HOST:PORT, and TAG=MASTER for pools with a tag,"
+_NAMES = r"[\w*?-]*(\s+[\w*?-]+)*\s*"
+_SIZES = r"0|[1-9][0-9]{0,14}|[1-9][0-9]{0,5}[kmgtKMGT]"
 OURS = (
     "spark.master",
     "spark.submit.deployMode",
@@ -154,40 +158,23 @@ class Settings:
             SettingError: a value cannot be used, or Spark's properties for one of the masters cannot; see
                 `EngineSettings.properties`.
         """
-        limit = _read(environment, LIMIT, str(cls().source_limit), r"[1-9][0-9]{0,8}", "a whole number from 1")
-        memory = _read(environment, MEMORY, cls().driver_memory, r"[1-9][0-9]*[kmgtKMGT]", "a size such as 512m or 2g")
-        metrics = _read(environment, METRICS, "on", r"on|off", "on or off")
-        compression = _read(environment, COMPRESSION, cls().compression, r"none|lz4|zstd", "none, lz4 or zstd")
-        hang = _read(
-            environment, HANG, str(cls().hang_limit), r"0|[1-9][0-9]{0,4}", "a whole number of seconds, 0 for none,"
-        )
-        wanted = "local, yarn, spark://HOST:PORT or k8s://https://HOST:PORT, and TAG=MASTER for pools with a tag,"
-        master = _read(environment, MASTER, LOCAL, _WORDS, wanted)
-        if masked(master) != master:
-            raise SettingError(MASTER, master, "an address without a user and password, which would be in the catalog,")
-        conf = environment.get(SPARK_CONF, "")
-        samples = _read(environment, SAMPLES, "0", r"[0-9]{1,2}|100", "a number of tuples up to 100, 0 for none,")
-        names = "names of attributes, with * and ?, between them spaces,"
-        mask = _read(environment, SAMPLE_MASK, "", r"[\w*?-]*(\s+[\w*?-]+)*\s*", names)
-        log = _read(
-            environment,
-            LOG_SIZE,
-            str(LOG_BYTES),
-            r"0|[1-9][0-9]{0,14}|[1-9][0-9]{0,5}[kmgtKMGT]",
-            "a size such as 64m, 0 for none,",
-        )
+        read = partial(_read, environment)
+        usual, conf = cls(), environment.get(SPARK_CONF)
         settings = cls(
-            int(limit),
-            memory,
-            metrics == "on",
-            compression,
-            int(hang),
-            master,
+            int(read(LIMIT, str(usual.source_limit), r"[1-9][0-9]{0,8}", "a whole number from 1")),
+            read(MEMORY, usual.driver_memory, r"[1-9][0-9]*[kmgtKMGT]", "a size such as 512m or 2g"),
+            read(METRICS, "on", r"on|off", "on or off") == "on",
+            read(COMPRESSION, usual.compression, r"none|lz4|zstd", "none, lz4 or zstd"),
+            int(read(HANG, str(usual.hang_limit), r"0|[1-9][0-9]{0,4}", "a whole number of seconds, 0 for none,")),
+            read(MASTER, LOCAL, _WORDS, _WORDS_WANTED),
             str(Path(conf).absolute()) if conf else "",
-            int(samples),
-            mask,
-            int(log) if log.isdecimal() else int(log[:-1]) * _UNITS[log[-1].lower()],
+            int(read(SAMPLES, "0", r"[0-9]{1,2}|100", "a number of tuples up to 100, 0 for none,")),
+            read(SAMPLE_MASK, "", _NAMES, "names of attributes, with * and ?, between them spaces,"),
+            _bytes(read(LOG_SIZE, str(LOG_BYTES), _SIZES, "a size such as 64m, 0 for none,")),
         )
+        if masked(settings.master) != settings.master:
+            wanted = "an address without a user and password, which would be in the catalog,"
+            raise SettingError(MASTER, settings.master, wanted)
         for word in settings.master.split():
             EngineSettings(master=re.sub(r"^[\w.-]+=", "", word), conf=settings.spark_conf).properties()
         return settings
@@ -198,3 +185,7 @@ def _read(environment: Mapping[str, str], name: str, default: str, form: str, wa
     if not re.fullmatch(form, value):
         raise SettingError(name, value, wanted)
     return value
+
+
+def _bytes(size: str) -> int:
+    return int(size) if size.isdecimal() else int(size[:-1]) * _UNITS[size[-1].lower()]
