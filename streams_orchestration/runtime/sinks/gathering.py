@@ -52,15 +52,13 @@ MANY = 64
 class Gatherer:
     """The gathering of one sink's files."""
 
-    def __init__(
-        self, catalog: Catalog, application: str, sink: GatheringSink, *, clock: Callable[[], float] | None = None
-    ) -> None:
+    def __init__(self, catalog: Catalog, application: str, sink: GatheringSink) -> None:
         self.catalog = catalog
         self.application = application
         self.sink = sink
         self.flushing = False
         """True if complete outputs become visible at once, without waiting for more."""
-        self.clock = clock or world.monotonic
+        self.clock: Callable[[], float] = world.monotonic
         self._channel = f"{max(sink.context.channel, 0):03d}"
         self._since: dict[str, float] = {}
         """Name of a pending file -> the time by `clock` when its epoch was first seen to be complete."""

@@ -52,14 +52,10 @@ class SinkFailure:
 
 
 def _writes_alike(one: Deliverer | Gatherer, other: Deliverer | Gatherer) -> bool:
-    return (
-        type(one.sink) is type(other.sink)
-        and one.sink.parameters == other.sink.parameters
-        and (
-            (one.sink.context.channel, one.sink.context.inputs)
-            == (other.sink.context.channel, other.sink.context.inputs)
-        )
+    first, second = (
+        (type(sink), sink.parameters, sink.context.channel, sink.context.inputs) for sink in (one.sink, other.sink)
     )
+    return first == second
 
 
 class Publisher:

@@ -62,9 +62,7 @@ class ImportingPe:
     """The number after the last segment for it, if a redeploy has ended the connection; else None."""
 
 
-def outstanding(
-    connection: Connection, program: PeProgram, position: Position, completed: int, shown: int, now: float | None = None
-) -> int:
+def outstanding(connection: Connection, program: PeProgram, position: Position, completed: int, shown: int) -> int:
     """Return the largest lag of a reader that a PE waits for, in segments, over all streams that it writes, or 0.
 
     A reader outside of the region cannot read the open epoch, so only segments of earlier epochs count for it. If the
@@ -77,12 +75,11 @@ def outstanding(
         position: the position of the PE.
         completed: the last complete epoch of its unit.
         shown: the last complete epoch that is visible to others; it is lower while a redeploy is on trial.
-        now: unix seconds; None for the current time.
     """
     application = program.application
     pes = [*{pe for consumers in program.consumers.values() for pe in consumers}]
     members = {row.id: row for row in connection.execute(_READING, {"of": application, "pes": pes})} if pes else {}
-    importing = importing_pes(connection, application, clock.now() if now is None else now) if program.exports else {}
+    importing = importing_pes(connection, application, clock.now()) if program.exports else {}
     most = 0
     for stream, consumers in program.consumers.items():
         written = position.outputs.get(stream, 0)
