@@ -153,7 +153,6 @@ def _add_ends(
     facts |= {"place": model.location, "format": model.parameters.get("format")}
     if model.outputs and not model.inputs:
         facts["schema"] = model.outputs[0].schema
-    if model.outputs and not model.inputs:
         _add(graph, f"sources/{operator.name}", "source", f"{where}, read by {short_kind(model.kind)}", **facts)
         graph.add_edge(f"sources/{operator.name}", pe)
     if model.inputs and not model.outputs:

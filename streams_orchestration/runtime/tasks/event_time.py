@@ -227,18 +227,18 @@ class EventTimeCalls:
 
         Do nothing outside of event-time graphs. The end of the watermark does not change its gauge.
         """
-        if instance.watermark is not None:
-            context = instance.operator.context
-            for name, (about, number) in instance.watermark.observed().items():
-                context.metrics.counter(name, about).add(number)
-            if warning := instance.watermark.warning():
-                context.logger.warning("%s", warning)
-        value = None if instance.watermark is None else instance.watermark.value
-        if instance.watermark is not None and value is not None and value != END:
-            gauge = instance.operator.context.metrics.gauge("watermark", "event time before which tuples are late")
-            gauge.set(value / instance.watermark.role.ticks)
-        if instance.watermark is not None and (timers := timer_count(instance.operator)) is not None:
-            instance.operator.context.metrics.gauge("timers", "timers that are set").set(timers)
+        watermark, context = instance.watermark, instance.operator.context
+        if watermark is None:
+            return
+        for name, (about, number) in watermark.observed().items():
+            context.metrics.counter(name, about).add(number)
+        if warning := watermark.warning():
+            context.logger.warning("%s", warning)
+        if (value := watermark.value) is not None and value != END:
+            gauge = context.metrics.gauge("watermark", "event time before which tuples are late")
+            gauge.set(value / watermark.role.ticks)
+        if (timers := timer_count(instance.operator)) is not None:
+            context.metrics.gauge("timers", "timers that are set").set(timers)
 
     @staticmethod
     def describe(instances: Mapping[str, OperatorInstance], operators: Counts) -> None:
