@@ -8,7 +8,6 @@ name of the job that does the same.
 
 # Dagster reads the annotations of resources here, so they may not be turned into text.
 
-from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
@@ -24,6 +23,7 @@ from streams_orchestration.orchestration.ops import await_heartbeats_op
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource
 from streams_orchestration.orchestration.stage_assets import (
     ApplicationSource,
+    StageResults,
     checks_of,
     keep_stage,
     results_of,
@@ -85,7 +85,7 @@ def _kept_stage(
     """Return the asset of a stage; it stores the stage's result from the command's compilation."""
 
     @dg.multi_asset(name=f"{source.name}__{stage.name}", specs=[spec], check_specs=checks_of(spec.key, stage))
-    def keep(streams: StreamsResource) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    def keep(streams: StreamsResource) -> StageResults:
         store = streams.artifacts
         deployed = api.read_compilation_if_readable(api.Catalog(streams.directory()), source.name)
         inputs = {each: store.read(source.name, each).data_version for each in stage.inputs}

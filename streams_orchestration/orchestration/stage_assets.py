@@ -31,6 +31,8 @@ from streams_orchestration.orchestration.summaries import Metadata, check_result
 from streams_orchestration.orchestration.versions import code_version, content_version
 from streams_orchestration.runtime import api
 
+StageResults = Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]
+"""The results of a stage's asset: its materialization, then the outcome of each check."""
 RUNS_HERE = "runs_here"
 """The check in which the operators themselves judge the deployment plan, as in `streams check`."""
 NOT_ASKED = "the operators were not checked, since the plan has errors"
@@ -243,36 +245,29 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
         required_resource_keys={source.resource},
     )
 
+    def compiled(context: dg.AssetExecutionContext, config: CompileOptions | None) -> StageResults:
+        streams = streams_in(context, source.resource)
+        store, catalog = streams.artifacts, api.Catalog(streams.directory())
+        deployed = api.read_compilation_if_readable(catalog, source.name)
+        options = source.defaults if config is None else chosen(context.log, config, source, store, catalog)
+        yield from results_of(compile_stage(source, stage, store, options, deployed), spec.key, stage)
+
     if stage.inputs:
 
         @define
-        def compute_next(
-            context: dg.AssetExecutionContext,
-        ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-            streams = streams_in(context, source.resource)
-            deployed = api.read_compilation_if_readable(api.Catalog(streams.directory()), source.name)
-            result = compile_stage(source, stage, streams.artifacts, source.defaults, deployed)
-            yield from results_of(result, spec.key, stage)
+        def compute_next(context: dg.AssetExecutionContext) -> StageResults:
+            yield from compiled(context, None)
 
         return compute_next
 
     @define
-    def compute_first(
-        context: dg.AssetExecutionContext, config: CompileOptions
-    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        streams = streams_in(context, source.resource)
-        store = streams.artifacts
-        catalog = api.Catalog(streams.directory())
-        deployed = api.read_compilation_if_readable(catalog, source.name)
-        options = chosen(context.log, config, source, store, catalog)
-        yield from results_of(compile_stage(source, stage, store, options, deployed), spec.key, stage)
+    def compute_first(context: dg.AssetExecutionContext, config: CompileOptions) -> StageResults:
+        yield from compiled(context, config)
 
     return compute_first
 
 
-def results_of(
-    result: StageResult, key: dg.AssetKey, stage: Stage
-) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+def results_of(result: StageResult, key: dg.AssetKey, stage: Stage) -> StageResults:
     """Yield the materialization of a stage's asset, then the outcome of each check."""
     yield dg.MaterializeResult(data_version=dg.DataVersion(result.data_version), metadata=result.metadata)
     for each in result.evaluations(key, stage):
