@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
@@ -189,20 +190,18 @@ def _position_after(
     Ends of other bounded runs, decisions of complete epochs, and the time of the next call of operators are dropped.
     """
     before = view.position
-    return Position(
+    return replace(
+        before,
         inputs={each.stream: _next(view, each, len(taken[each.stream])) for each in (*program.inputs, *view.imported)},
-        sources=dict(before.sources),
         exhausted=exhausted,
-        outputs=dict(before.outputs),
         reached={name: run for name, run in before.reached.items() if run == view.bounded},
         watermarks=_reached(program, view, connected),
-        clocks=before.clocks,
         idle={
             name: [each for each in decisions if each.epoch is None or each.epoch > view.completed_epoch]
             for name, decisions in before.idle.items()
         },
+        wake=None,
         connected=connected,
-        links=before.links,
         readership=view.readership,
     )
 
