@@ -6,15 +6,12 @@ import logging
 from collections.abc import Iterable
 from contextlib import suppress
 
-from sqlalchemy import select
-
 from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.contract.operator import Offset, SourceOperator
 from streams_orchestration.operators.implementations.implementation import load
-from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.rows import StoredPosition
+from streams_orchestration.runtime.catalog.cuts import commits_at_shown_cuts
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
@@ -108,14 +105,6 @@ def cut_offsets(catalog: Catalog, application: str) -> dict[str, Offset]:
 
     Sources without a complete epoch are left out.
     """
-    c, u, p = tables.commit, tables.unit, tables.pe
     with catalog.read() as connection:
-        cuts: list[StoredPosition] = list(
-            connection.scalars(
-                select(c.c.position)
-                .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
-                .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-                .where(c.c.application == application, c.c.boundary, c.c.epoch == tables.SHOWN_EPOCH)
-            )
-        )
-    return {name: offset for position in cuts for name, offset in position["sources"].items()}
+        cuts = connection.execute(commits_at_shown_cuts(application)).all()
+    return {name: offset for row in cuts for name, offset in row.position["sources"].items()}

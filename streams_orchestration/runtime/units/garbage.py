@@ -12,6 +12,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.cuts import commits_at_shown_cuts
 from streams_orchestration.runtime.catalog.holds import end_expired_holds
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.sinks.outputs import unpublished_files
@@ -223,13 +224,7 @@ def _needed(
 
 def _cuts(connection: Connection, application: str, pes: Iterable[int]) -> list[tuple[int, int, dict[str, int]]]:
     """Return, for each PE with a cut: its number, its batch there, and the next segment to read of every stream."""
-    c, p, u = tables.commit, tables.pe, tables.unit
-    rows = connection.execute(
-        select(c.c.pe, c.c.batch, c.c.position)
-        .join(p, (p.c.application == c.c.application) & (p.c.id == c.c.pe))
-        .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-        .where(c.c.application == application, c.c.pe.in_(pes), c.c.boundary, c.c.epoch == tables.SHOWN_EPOCH)
-    )
+    rows = connection.execute(commits_at_shown_cuts(application).where(tables.commit.c.pe.in_(pes)))
     return [(row.pe, row.batch, row.position["inputs"]) for row in rows]
 
 
@@ -261,8 +256,7 @@ def _drop_retracted(connection: Connection, application: str, programs: Collecti
         reached += [each.position for each in importing.get(stream, ()) if each.uncommitted and each.present]
         passed = (s.c.number < min(reached),) if reached else ()
         old = (s.c.application == application, s.c.stream == stream, s.c.retracted, *passed)
-        paths += connection.scalars(select(s.c.path).where(*old))
-        connection.execute(delete(s).where(*old))
+        paths += connection.scalars(delete(s).where(*old).returning(s.c.path))
     return paths
 
 
