@@ -233,32 +233,31 @@ class FileListener(DescriptorListener):
 
 
 class PollingListener(CommitListener):
-    """A listener that polls a value, where the operating system cannot notify of a change.
+    """A listener that polls the times of a file, where the operating system cannot watch files.
 
-    Its creation gets the value for the first time, and raises OSError if that fails.
+    Its creation raises OSError if the file cannot be made.
 
     Args:
-        value: returns a value that is cheap to get and differs after every change; it may raise OSError.
-        seconds: the seconds between two polls of the value.
+        path: the file, which is made if it is missing.
     """
 
-    def __init__(self, value: Callable[[], object], seconds: float) -> None:
-        self._seconds = seconds
+    def __init__(self, path: Path) -> None:
+        path.touch()
+        self._path = path
         self._interrupted = world.Event()
-        self._value = value
-        self._last = value()
+        self._last = path.stat().st_mtime_ns
 
     def wait(self) -> None:
-        """Wait until the next poll of the value is due."""
-        self._interrupted.wait(self._seconds)
+        """Wait until the next poll of the file is due."""
+        self._interrupted.wait(POLL_SECONDS)
 
     def interrupt(self) -> None:
         """End the current wait for the next poll, and all later ones."""
         self._interrupted.set()
 
     def take(self) -> Collection[str]:
-        """Return `ANYTHING` if the value has changed since the last call; otherwise return nothing."""
-        last, self._last = self._last, self._value()
+        """Return `ANYTHING` if the file was touched since the last call, else nothing; raise OSError if it is gone."""
+        last, self._last = self._last, self._path.stat().st_mtime_ns
         return (ANYTHING,) if last != self._last else ()
 
     def close(self) -> None:
@@ -274,8 +273,7 @@ def open_file_listener(path: Path) -> CommitListener:
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # for one, since no more watches are allowed
             return FileListener(path)
-    path.touch()
-    return PollingListener(lambda: path.stat().st_mtime_ns, POLL_SECONDS)
+    return PollingListener(path)
 
 
 def notify(path: Path) -> None:
