@@ -44,18 +44,14 @@ def launch_hosts(catalog: Catalog, application: str, *, asked_at: float | None =
             of the protocol is broken.
     """
     require_lasting_hosts(catalog, application)
-    take_up_resets(catalog, application)
+    _take_up_resets(catalog, application)
     return start_missing_hosts(catalog, application, asked_at=asked_at)
 
 
-def take_up_resets(catalog: Catalog, application: str) -> None:
+def _take_up_resets(catalog: Catalog, application: str) -> None:
     """Update all units, and take up the resets of the failed ones: each begins as soon as all hosts of its unit run.
 
     A unit that is no longer reset automatically stays as it is.
-
-    Raises:
-        NotDeployedError: the application is not deployed.
-        StreamsRuntimeError: a redeploy has removed a unit meanwhile, or a rule of the protocol is broken.
     """
     advance_application(catalog, application)
     failures = find_failures(read_units(catalog, application), clock.now())

@@ -27,6 +27,8 @@ from streams_orchestration.runtime.catalog.unit_transitions import set_unit_time
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.settings.limits import AHEAD_SECONDS, HOLD_SECONDS
 
+_TIMES_OF_HOST = ("asked_at", "launched_at", "heartbeat_at", "storage_failed_at")
+
 
 def latest(time: float, limit: float) -> float:
     """Return a unix time, or `limit` if the time is more than `AHEAD_SECONDS` later than `limit`."""
@@ -57,11 +59,6 @@ def unit_changes(unit: UnitRow, now: float) -> dict[str, Any]:
     return _changes(unit, limits) | moved
 
 
-def host_changes(host: HostRow, now: float) -> dict[str, Any]:
-    """Return the columns of a host with times more than `AHEAD_SECONDS` after a unix time, with their new values."""
-    return _changes(host, dict.fromkeys(("asked_at", "launched_at", "heartbeat_at", "storage_failed_at"), now))
-
-
 def adjust_future_times(catalog: Catalog, application: str) -> None:
     """Move the times of an application's units, hosts, trial and temporary run that lie in the future.
 
@@ -78,7 +75,7 @@ def adjust_future_times(catalog: Catalog, application: str) -> None:
             if times := unit_changes(unit, now):
                 set_unit_times(connection, unit, times)
         for host in HostRow.all(connection, select(h).where(h.c.application == application)):
-            if times := host_changes(host, now):
+            if times := _changes(host, dict.fromkeys(_TIMES_OF_HOST, now)):
                 set_times(connection, host, times)
         for trial in TrialRow.all(connection, select(t).where(t.c.application == application)):
             until = latest(trial.until, now + trial.within)

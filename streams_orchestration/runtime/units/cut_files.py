@@ -168,7 +168,7 @@ def check_and_record_cuts(
     """
     with catalog.read() as connection:
         files = cut_files(connection, application, units)
-        known = lost_cuts(connection, application)
+        known = _lost_cuts(connection, application)
     begin = turn * MOST_FILES % len(files) if len(files) > MOST_FILES else 0
     looked_at = {*(files + files)[begin : begin + MOST_FILES], *(file for file in files if file.unit in known)}
     store = catalog.store.hasty()
@@ -201,7 +201,7 @@ def check_cut_files(catalog: Catalog, application: str) -> dict[str, str]:
     for turn in range(turns):
         check_and_record_cuts(catalog, application, turn=turn)
     with catalog.read() as connection:
-        return lost_cuts(connection, application)
+        return _lost_cuts(connection, application)
 
 
 def _record(catalog: Catalog, application: str, unit: str) -> str | None:
@@ -217,7 +217,7 @@ def _record(catalog: Catalog, application: str, unit: str) -> str | None:
         before = UnitRow.one_or_none(connection, its_row)
     problem = next((problem for file in files if (problem := file.problem(catalog.store.hasty())) is not None), None)
     with catalog.write_unit(application, unit) as connection:
-        known = (lost := lost_cuts(connection, application).get(unit)) is not None
+        known = (lost := _lost_cuts(connection, application).get(unit)) is not None
         row = UnitRow.one_or_none(connection, its_row)
         if row is None or before is None:
             return lost
@@ -231,7 +231,7 @@ def _record(catalog: Catalog, application: str, unit: str) -> str | None:
     return message
 
 
-def lost_cuts(connection: Connection, application: str) -> dict[str, str]:
+def _lost_cuts(connection: Connection, application: str) -> dict[str, str]:
     """Return the last recorded reason why a unit can no longer be reset, by unit."""
     newest = {row.unit: row for row in UnitEventRow.all(connection, _CUT_EVENTS, {"of": application})}
     return {unit: row.cause or "" for unit, row in newest.items() if row.kind == "cut lost"}

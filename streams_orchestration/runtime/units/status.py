@@ -89,7 +89,7 @@ class HostStatus:
             error: the error to show if the row has none.
             log: the path of the host's log.
         """
-        here = is_here(row.space) and not waits_for_agent(row)
+        here = is_here(row.space) and not _waits_for_agent(row)
         alive = is_alive(row.pid, row.process_started) if here else _is_heard(row, now)
         return cls(row, alive, here, row.error or error, log)
 
@@ -110,7 +110,7 @@ class HostStatus:
         return f"{where} has not reached the storage for {since:.0f} s: {self.row.storage_error}"
 
 
-def waits_for_agent(row: HostRow) -> bool:
+def _waits_for_agent(row: HostRow) -> bool:
     """Return True if the host is to be started, by an agent or a command, and no process is recorded yet."""
     return row.pid is None and row.state == "STARTING"
 

@@ -46,13 +46,6 @@ class SnapshotCollector(Collector):
             yield _metric(family, family.samples(snapshot))
 
 
-def registry_of(home: Home, application: str | None) -> CollectorRegistry:
-    """Return a registry with all applications of a state directory, or one, and no metrics of this process."""
-    registry = CollectorRegistry()
-    registry.register(SnapshotCollector(home, application))
-    return registry
-
-
 def read_metrics_text(home: Home, accept: str = "", application: str | None = None) -> tuple[bytes, str]:
     """Read the catalog, and return the response to a scrape; without a readable catalog, see `collect`.
 
@@ -68,7 +61,9 @@ def read_metrics_text(home: Home, accept: str = "", application: str | None = No
         encode, content_type = choose_encoder(accept)
     except (TypeError, ValueError):  # the header has a malformed version
         encode, content_type = choose_encoder("")
-    return encode(registry_of(home, application)), content_type
+    registry = CollectorRegistry()  # without the metrics of this process
+    registry.register(SnapshotCollector(home, application))
+    return encode(registry), content_type
 
 
 def _metric(family: Family, samples: Iterable[Sample]) -> Metric:

@@ -42,12 +42,8 @@ def compare_with_profile(compilation: Compilation, profile: Profile, document: M
     return outcome(*plan, costs, profile, document["decision"])
 
 
-def read_outcomes(home: Home, application: str) -> list[dict[str, Any]]:
-    """Return the stored comparisons, the oldest first; none without a file.
-
-    Raises:
-        OutcomesError: the file cannot be read.
-    """
+def _read_outcomes(home: Home, application: str) -> list[dict[str, Any]]:
+    """Return the stored comparisons, the oldest first; none without a file. Raises OutcomesError."""
     path = _path(home, application)
     try:
         return json.loads(path.read_bytes())
@@ -64,7 +60,7 @@ def store_outcome(home: Home, application: str, outcome: Outcome, at: float) -> 
     Raises:
         OutcomesError: the file cannot be read or written.
     """
-    kept = [*read_outcomes(home, application), {"at": at, **outcome.document()}][-MAX_COMPARISONS:]
+    kept = [*_read_outcomes(home, application), {"at": at, **outcome.document()}][-MAX_COMPARISONS:]
     path = _path(home, application)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
