@@ -162,7 +162,8 @@ def time_is_over(local: LocalApplication) -> None:
 
 
 def an_operator_raises(local: LocalApplication) -> None:
-    set_rows(local, tables.pe, state="FAILED", error="batch 7: operator X: it is wrong (x.py, line 3)", failures={})
+    error, failures = "batch 7: operator X: it is wrong (x.py, line 3)", {"failure": {}, "repeats": 1, "times": []}
+    set_rows(local, tables.pe, state="FAILED", error=error, failures=failures)
 
 
 def a_reset_cannot_mend_it(local: LocalApplication) -> None:
