@@ -17,6 +17,7 @@ OPERATOR_LAYERS = (
 standard operators."""
 COMPILER_LAYERS = (
     *("options", "option_types", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
+    "time_attributes",
     *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),
     *("column_uses", "query_columns", "column_sources", "column_influences", "pe_program", "deployment_plan"),
     *("reading", "compilation", "sections", "stage"),

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from streams_orchestration.builder.columns import Column, Summary, col
 from streams_orchestration.builder.nodes import BuildError, DraftNode
 from streams_orchestration.builder.places import calling_place
-from streams_orchestration.compiler.event_time.attributes import attribute_type
+from streams_orchestration.compiler.time_attributes import attribute_type
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.tree import AttributeValue
 from streams_orchestration.expressions.types import parse_type

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 from streams_orchestration.compiler.logical_graph import Mutates
 from streams_orchestration.compiler.physical_graph import Connection
+from streams_orchestration.compiler.time_attributes import TimeAttribute
 from streams_orchestration.operators.event_time.role import EventTimeMode
 
 

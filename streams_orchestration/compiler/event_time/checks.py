@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 
-from streams_orchestration.compiler.event_time.attributes import attribute_type
 from streams_orchestration.compiler.event_time.ends import EventTimeIndex
 from streams_orchestration.compiler.event_time.growth import Reach
 from streams_orchestration.compiler.event_time.uses import (
@@ -18,6 +17,7 @@ from streams_orchestration.compiler.event_time.uses import (
     windows_in,
 )
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.time_attributes import attribute_type
 from streams_orchestration.compiler.walks import reached, reversed_
 from streams_orchestration.model.containers import is_mapping, is_true
 from streams_orchestration.model.diagnostics import Diagnostic

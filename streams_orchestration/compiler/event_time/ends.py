@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from streams_orchestration.compiler.event_time.attributes import attribute_type
 from streams_orchestration.compiler.event_time.growth import Ends, Reach
 from streams_orchestration.compiler.logical_graph import LogicalConnection, LogicalGraph
+from streams_orchestration.compiler.time_attributes import attribute_type
 from streams_orchestration.compiler.walks import reached
 
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
-from streams_orchestration.compiler.event_time.attributes import TimeAttribute, attribute_type
 from streams_orchestration.compiler.logical.control_ports import is_control_port
 from streams_orchestration.compiler.logical_graph import LogicalGraph
+from streams_orchestration.compiler.time_attributes import TimeAttribute, attribute_type
 from streams_orchestration.compiler.walks import reached
 
 Port = tuple[int, int]

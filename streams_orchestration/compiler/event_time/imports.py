@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from streams_orchestration.compiler.event_time.attributes import (
+from streams_orchestration.compiler.event_time.growth import EventTimeImport
+from streams_orchestration.compiler.logical_graph import ImportExport, LogicalGraph
+from streams_orchestration.compiler.time_attributes import (
     TIMESTAMPS,
     TYPES,
     TimeAttribute,
     attribute_type,
     default_resolution,
 )
-from streams_orchestration.compiler.event_time.growth import EventTimeImport
-from streams_orchestration.compiler.logical_graph import ImportExport, LogicalGraph
 from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest

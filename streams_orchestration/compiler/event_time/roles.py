@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.event_time.attributes import TimeAttribute
 from streams_orchestration.compiler.event_time.uses import uses_event_time
 from streams_orchestration.compiler.logical_graph import EventTimeAnnotation, LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.stage_results import EventTimeMap, EventTimeOperator, RegionMap
+from streams_orchestration.compiler.time_attributes import TimeAttribute
 from streams_orchestration.compiler.walks import reached
 from streams_orchestration.operators.event_time.role import EventTimeRole, whole_ticks_up
 

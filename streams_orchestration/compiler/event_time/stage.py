@@ -32,13 +32,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from streams_orchestration.compiler.compilation import Progress
-from streams_orchestration.compiler.event_time.attributes import attribute_type
 from streams_orchestration.compiler.event_time.event_time import map_event_time, mode_of
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.sections.terms import Document, Section, Terms
 from streams_orchestration.compiler.stage import EVENT_TIME, LOGICAL, PARALLEL, Stage, Summary, SummaryRows
 from streams_orchestration.compiler.stage_results import EventTimeMap, EventTimeOperator
+from streams_orchestration.compiler.time_attributes import attribute_type
 from streams_orchestration.compiler.walks import producers_first, reached
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from streams_orchestration.compiler.event_time.attributes import (
+from streams_orchestration.compiler.event_time.growth import EventTimeStart
+from streams_orchestration.compiler.logical_graph import EventTimeAnnotation, LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.time_attributes import (
     TIMESTAMPS,
     TYPES,
     TimeAttribute,
     attribute_type,
     default_resolution,
 )
-from streams_orchestration.compiler.event_time.growth import EventTimeStart
-from streams_orchestration.compiler.logical_graph import EventTimeAnnotation, LogicalGraph, LogicalOperator
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import parse_schema
