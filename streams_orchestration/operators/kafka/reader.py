@@ -105,31 +105,39 @@ class KafkaReader:
             raise KafkaRefusedError(message)
         for name in names:
             if name not in known:
-                message = f"topic {name}: this topic does not exist at {self._cluster.brokers}, or no right to see it"
-                raise KafkaRefusedError(message)
+                raise self._missing(name)
             if known[name].error is not None:
                 raise self._cluster.translated(known[name].error, f"topic {name}")
         return [(name, number) for name in names for number in known[name].partitions]
+
+    def _missing(self, topic: str) -> KafkaRefusedError:
+        message = f"topic {topic}: this topic does not exist at {self._cluster.brokers}, or no right to see it"
+        return KafkaRefusedError(message)
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
         """Return the ids of topics. A topic that is created again has another id. Topics of old clusters are left out.
 
         Raises:
-            KafkaAwayError, KafkaRefusedError: the cluster does not answer the request.
+            KafkaAwayError, KafkaRefusedError: the cluster does not answer the request, or a topic does not exist.
         """
-        from confluent_kafka import KafkaException, TopicCollection
+        from confluent_kafka import KafkaError, KafkaException, TopicCollection
         from confluent_kafka.admin import AdminClient
 
         ids: dict[str, str] = {}
         try:
             admin: Any = AdminClient(self._cluster.settings())
             answers = admin.describe_topics(TopicCollection(list(topics)), request_timeout=IDENTITY_SECONDS)
-            for topic, answer in answers.items():
-                id = answer.result().topic_id
-                if id.get_most_significant_bits() or id.get_least_significant_bits():
-                    ids[topic] = str(id)
         except KafkaException as error:
             raise self._cluster.translated(error, "ids of topics") from None
+        for topic, answer in answers.items():
+            try:
+                id = answer.result().topic_id
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise self._missing(topic) from None
+                raise self._cluster.translated(error, f"topic {topic}") from None
+            if id.get_most_significant_bits() or id.get_least_significant_bits():
+                ids[topic] = str(id)
         return ids
 
     def range_of(self, partition: Partition) -> tuple[int, int]:

@@ -13,6 +13,7 @@ import pytest
 
 from streams_orchestration.operators.errors.errors import DataError
 from streams_orchestration.operators.kafka import reader
+from streams_orchestration.operators.kafka.client import KafkaParameters
 from streams_orchestration.operators.standard.systems.kafka_source import KafkaSource
 from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.operators.tuples.watermarks import Watermark
@@ -305,6 +306,15 @@ def test_a_topic_that_is_deleted_in_the_middle_stops_by_name(kafka: Broker, tmp_
     with pytest.raises(DataError, match=rf"topic {topic}: this topic does not exist at {kafka.address}"):
         while time.monotonic() < until:
             offset = bench.produce(offset, 5).offset
+
+
+def test_a_topic_that_is_deleted_before_its_id_is_read_is_named(kafka: Broker):
+    parameters = KafkaParameters(brokers=kafka.address, client=PROMPT)
+    with (
+        closing(reader.KafkaReader(parameters, committed=False)) as client,
+        pytest.raises(reader.KafkaRefusedError, match=rf"topic gone: this topic does not exist at {kafka.address}"),
+    ):
+        client.topic_ids(["gone"])
 
 
 def test_credentials_are_checked_and_secrets_shown_nowhere(

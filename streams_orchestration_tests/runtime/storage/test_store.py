@@ -139,7 +139,7 @@ def test_a_storage_that_cannot_be_used_at_the_start_is_named_once(
     def listed(_address: str) -> None:
         raise error
 
-    monkeypatch.setattr(remote_store, "storage_of", lambda *_, **__: SimpleNamespace(listed=listed))
+    monkeypatch.setattr(remote_store, "remote_storage", lambda *_, **__: SimpleNamespace(listed=listed))
     with pytest.raises(StoreError) as raised:
         store_at(tmp_path, "s3://b/p", "endpoint=http://x region=r anonymous=True").reach()
     assert str(raised.value) == message
