@@ -45,7 +45,7 @@ VAGUE = re.compile(
     r"|what (?:is|are|was|were|has|have)|that of|those of|of it|anew|(?:the )?plan before)\b",
     re.IGNORECASE,
 )
-"""Constructions that leave out the noun or the act, of which a package has a budget."""
+"""Constructions that leave out the noun or the act."""
 UNIDIOMATIC = re.compile(
     r"(?<!here )\b(?:is|are|was|were) no (?!longer\b|\w+er than\b)|(?<!here )\b(?:is|are) none\b|\bany more\b"
     r"|\b(?:those|that) of\b|\bwhat (?:is|are|was|were|has|have)\b|\b[Gg]o(?:es)? on\b|\bwent on\b|\bso many\b"
