@@ -45,7 +45,7 @@ from streams_orchestration.runtime.sinks.publishing import outstanding, publish_
 from streams_orchestration.runtime.storage.directories import Directories, directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.task_results import take_answers
-from streams_orchestration.runtime.trials.advancing import advance_application
+from streams_orchestration.runtime.trials.advancing import advance_units_and_trial
 from streams_orchestration.runtime.units.bounded_run import end_bounded_run
 from streams_orchestration.runtime.units.reading import has_application_ended
 
@@ -222,7 +222,7 @@ class SteppedApplication:
         with self.catalog.write() as connection:
             for unit in connection.execute(select(u).where(u.c.application == self.name)).all():
                 note_running_unit(connection, self.name, unit.name, unit.generation)
-        advance_application(self.catalog, self.name)
+        advance_units_and_trial(self.catalog, self.name)
 
     def trigger(self) -> None:
         """Trigger the end of an epoch in every region whose period runs, as if it had passed, and update the units.
@@ -234,7 +234,7 @@ class SteppedApplication:
         with self.catalog.write() as connection:
             names = connection.scalars(select(u.c.name).where(u.c.application == self.name)).all()
             move_period_ends(connection, self.name, names, 0.0)
-        advance_application(self.catalog, self.name)
+        advance_units_and_trial(self.catalog, self.name)
 
     def run(self, *, trigger_every: int = 3) -> None:
         """Step all PEs in turn until the application has ended.

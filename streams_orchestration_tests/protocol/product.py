@@ -37,8 +37,8 @@ from streams_orchestration.runtime.sinks.completing import complete
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import newest_states
-from streams_orchestration.runtime.trials.advancing import advance_application
-from streams_orchestration.runtime.trials.trial import decide, judge_trial, revert_open
+from streams_orchestration.runtime.trials.advancing import advance_units_and_trial
+from streams_orchestration.runtime.trials.trial import close_trial_if_decided, judge_trial, revert_open
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.holding import HeldUnits, describe_held_work, hold_units, release_units
 from streams_orchestration_tests.protocol.planning import position, view
@@ -108,7 +108,7 @@ class Product:
         with self.catalog.write() as connection:
             this = (u.c.name == self.topology.units[unit], u.c.timer == "period")
             assert connection.execute(update(u).where(*this).values(deadline=0.0)).rowcount
-        advance_application(self.catalog, self.name)
+        advance_units_and_trial(self.catalog, self.name)
 
     def reset(self, unit: int, cause: str) -> None:
         """Have a unit reset, forced where its attempts are used up, after one of its PEs has failed for the cause."""
@@ -136,7 +136,7 @@ class Product:
         with self.catalog.write() as connection:
             connection.execute(update(p).values(running=generation.scalar_subquery()))
             connection.execute(update(p).where(p.c.state == "WANTED").values(state="RUNNING"))
-        advance_application(self.catalog, self.name)
+        advance_units_and_trial(self.catalog, self.name)
 
     def hold(self, units: Iterable[int]) -> None:
         hold_units(self._held(units))
@@ -190,7 +190,7 @@ class Product:
             return judge_trial(connection, trial).state == "PASSED"
 
     def decide(self) -> None:
-        decide(self.catalog, self.name)
+        close_trial_if_decided(self.catalog, self.name)
 
     def revert(self) -> None:
         assert revert_open(self.catalog, self.name, "for the test")

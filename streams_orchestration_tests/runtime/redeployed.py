@@ -59,7 +59,7 @@ def visits(directory: Path, width: int, pes: int, kept: Sequence[str] = ("k", "n
 def undecided() -> Iterator[None]:
     """Let no redeploy on trial be decided in the block."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(advancing, "decide", lambda *_: None)
+        patch.setattr(advancing, "close_trial_if_decided", lambda *_: None)
         yield
 
 

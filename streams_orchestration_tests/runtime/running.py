@@ -18,7 +18,7 @@ from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes.processes import ProcessIdentity
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.trials.advancing import advance_application
+from streams_orchestration.runtime.trials.advancing import advance_units_and_trial
 from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 from streams_orchestration_tests.runtime.applications import (
@@ -99,7 +99,7 @@ class Running:
     def come_up(self) -> None:
         """Let every launched host report and drive the controller as its main loop does."""
         self.set(tables.host, state="RUNNING", heartbeat_at=time.time(), launches=0)
-        advance_application(self.catalog, self.name)
+        advance_units_and_trial(self.catalog, self.name)
         self.local.report_running()
 
     def set(self, table: Any, **values: Any) -> None:
@@ -121,7 +121,7 @@ class Running:
 
     def watch(self) -> None:
         """Look once, and reset what fails."""
-        advance_application(self.catalog, self.name)
+        advance_units_and_trial(self.catalog, self.name)
         if (failure := self.failure) is not None and not failure.exhausted:
             reset_unit(Catalog(self.home), self.name, self.unit_name, generation=failure.generation)
 

@@ -58,7 +58,7 @@ TIMES |= {"sampled_at", "delivered_at", "deadline", "began_at", "outage", "drain
 """Columns that differ between any two runs."""
 RANDOM = re.compile(r"[0-9a-f]{32}|-[0-9a-f]{8}(?=[.])|'checksum': \d+")
 """In names of files, and what depends on such."""
-STEPPED = ("commit_batch", "publish", "complete", "read_view", "advance_application")
+STEPPED = ("commit_batch", "publish", "complete", "read_view", "advance_units_and_trial")
 
 
 @pytest.fixture(autouse=True)

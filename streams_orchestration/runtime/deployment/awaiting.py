@@ -11,7 +11,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, WaitingForMachineError
-from streams_orchestration.runtime.trials.advancing import advance_application
+from streams_orchestration.runtime.trials.advancing import advance_units_and_trial
 from streams_orchestration.runtime.units.failures import FailedAgainError, find_failures
 from streams_orchestration.runtime.units.health import explain_host_failure, failure_of_pe
 from streams_orchestration.runtime.units.reading import read_units
@@ -57,7 +57,7 @@ def await_running_pes(catalog: Catalog, application: str, timeout: float) -> Uni
                 return True
             message = f"{application} was stopped; run or deploy it again to continue"
             raise HostLaunchError(message)
-        advance_application(catalog, application)
+        advance_units_and_trial(catalog, application)
         now = clock.now()
         _require_working(status, now)
         failures_now = {failure.unit: failure for failure in find_failures(status, now)}

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
 from streams_orchestration.runtime.lineage.failure_report import report_lineage_failure
 from streams_orchestration.runtime.processes.processes import is_here, kill
 from streams_orchestration.runtime.sinks.completing import remove_empty
-from streams_orchestration.runtime.trials.advancing import advance_application
+from streams_orchestration.runtime.trials.advancing import advance_units_and_trial
 from streams_orchestration.runtime.units.controller import advance_unit, mark_taken_up, unit_row
 from streams_orchestration.runtime.units.failures import find_failures
 from streams_orchestration.runtime.units.health import read_facts
@@ -53,7 +53,7 @@ def _take_up_resets(catalog: Catalog, application: str) -> None:
 
     A unit that is no longer reset automatically stays as it is.
     """
-    advance_application(catalog, application)
+    advance_units_and_trial(catalog, application)
     failures = find_failures(read_units(catalog, application), clock.now())
     if units := [failure.unit for failure in failures if not failure.exhausted]:
         with catalog.write() as connection:

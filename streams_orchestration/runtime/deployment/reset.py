@@ -25,7 +25,7 @@ from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.processes.processes import is_here, kill
 from streams_orchestration.runtime.settings.limits import HEARTBEAT_LIMIT
-from streams_orchestration.runtime.sinks.retraction import retract
+from streams_orchestration.runtime.sinks.retraction import remove_all_retracted
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.controller import advance_unit, mark_taken_up, unit_row
 from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
@@ -81,9 +81,9 @@ def reset_unit(
     _require_unit(catalog, application, unit)
     if not force:
         _check_and_record_cut(catalog, application, unit)
-    _end_hosts(catalog, _decide_unusable_hosts(catalog, application, unit, generation))
+    _end_hosts(catalog, _find_unusable_hosts_and_record_moves(catalog, application, unit, generation))
     row = begin_reset(catalog, application, unit, generation=generation, force=force)
-    retract(catalog, application)  # hosts do this as well, in case this process dies
+    remove_all_retracted(catalog, application)  # hosts do this as well, in case this process dies
     # also if the unit was reset before: that call may have died before it launched the hosts
     start_missing_hosts(catalog, application)
     if row.state == LIMIT and not force:
@@ -161,10 +161,10 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
     return row
 
 
-def _decide_unusable_hosts(
+def _find_unusable_hosts_and_record_moves(
     catalog: Catalog, application: str, unit: str, generation: int | None
 ) -> list[tuple[HostRow, str | None]]:
-    """Decide which hosts of an application are to end before a reset, and record which of them leave their machines.
+    """Return the hosts of an application that are to end before a reset; record which of them leave their machines.
 
     Failed hosts are to end, and hosts without a heartbeat for more than `HEARTBEAT_LIMIT` seconds. Three other kinds of
     hosts are to end for a reason, which is returned with them:

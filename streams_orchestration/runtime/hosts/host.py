@@ -207,7 +207,7 @@ class Host:
         if rows is None:
             return True
         urgent = self.observer.note(rows.pes, rows.others)
-        return self.queries.match(rows.pes) or urgent
+        return self.queries.start_and_stop_queries(rows.pes) or urgent
 
     def complete_finished(self) -> bool:
         """Complete finished units; return True if the host's PEs made their final commits and its units are complete.

@@ -71,7 +71,7 @@ class Queries:
     def load(self, pes: Sequence[PlacedPe], base: str) -> None:
         """Take over a new plan; stop the queries of PEs that have left this host, and remove their uncommitted files.
 
-        All planners of the host are woken once. `match` updates the other queries.
+        All planners of the host are woken once. `start_and_stop_queries` updates the other queries.
 
         Raises:
             ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
@@ -85,7 +85,7 @@ class Queries:
         self._here, self._base = here, base
         self._relay.know(self.programs, units_on(pes, host))
 
-    def match(self, rows: Iterable[PeOfUnit]) -> bool:
+    def start_and_stop_queries(self, rows: Iterable[PeOfUnit]) -> bool:
         """Start, stop and replace queries to match the catalog, and report those that run or have failed.
 
         At most `STARTING` queries start at once. Before a query starts and after the final commit of its PE, files of

@@ -9,7 +9,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.hosts.turn_rows import OtherHost
 from streams_orchestration.runtime.processes.processes import is_alive, is_here
-from streams_orchestration.runtime.trials.advancing import advance_application
+from streams_orchestration.runtime.trials.advancing import advance_units_and_trial
 from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon
 
 NEIGHBOURS_SECONDS = 0.5
@@ -51,7 +51,7 @@ class UnitObserver:
     def advance_if_due(self, now: float) -> bool:
         """Update units if that is due at a monotonic time, and return True if it was.
 
-        For errors see `advance_application`.
+        For errors see `advance_units_and_trial`.
         """
         if not self.urgent and now - self._observed < OBSERVE_SECONDS and clock.now() < self._deadline:
             return False
@@ -62,10 +62,10 @@ class UnitObserver:
     def advance(self, now: float) -> None:
         """Update the host's units at a monotonic time, or all units if `SURVEY_SECONDS` are over or a host has died.
 
-        For errors see `advance_application`.
+        For errors see `advance_units_and_trial`.
         """
         everything = now - self._surveyed >= SURVEY_SECONDS
-        advance_application(self._catalog, self._application, None if everything else self.units)
+        advance_units_and_trial(self._catalog, self._application, None if everything else self.units)
         if everything:
             self._surveyed = now
 

@@ -17,7 +17,7 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.trials.advancing import advance_application
+from streams_orchestration.runtime.trials.advancing import advance_units_and_trial
 from streams_orchestration.runtime.units.cut_files import check_and_record_cuts
 from streams_orchestration.runtime.units.failures import may_need_reset
 from streams_orchestration.runtime.units.health import read_healths
@@ -40,7 +40,7 @@ def advance_and_read_status(catalog: Catalog, application: str) -> ApplicationSt
         NotDeployedError: the application is not deployed.
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
     """
-    advance_application(catalog, application)
+    advance_units_and_trial(catalog, application)
     status = read_status(catalog, application)
     lost = [unit.name for unit in status.units if unit.row.waits and unit.lost is not None]
     if (

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError
 from streams_orchestration.runtime.errors.loop_errors import LoopErrors
 from streams_orchestration.runtime.settings.limits import HOLD_SECONDS
-from streams_orchestration.runtime.sinks.retraction import retract
+from streams_orchestration.runtime.sinks.retraction import remove_all_retracted
 from streams_orchestration.runtime.units.controller import take_back
 from streams_orchestration.runtime.units.holding import (
     HeldUnits,
@@ -155,7 +155,7 @@ def roll_back_failed(held: HeldUnits) -> None:
     with held.catalog.write() as connection:
         for unit in UnitRow.all(connection, select(u).where(*failed)):
             garbage += take_back(connection, unit)
-    retract(held.catalog, held.application, garbage)
+    remove_all_retracted(held.catalog, held.application, garbage)
 
 
 def give_up_epochs(held: HeldUnits, given_up: Collection[str]) -> set[str]:
@@ -187,5 +187,5 @@ def give_up_epochs(held: HeldUnits, given_up: Collection[str]) -> set[str]:
             if not at_cut(connection, application, unit.name):
                 garbage += take_back(connection, unit)
                 names.add(unit.name)
-    retract(catalog, application, garbage)
+    remove_all_retracted(catalog, application, garbage)
     return names

@@ -60,7 +60,7 @@ def mark_retracted(connection: Connection, application: str, unit: str, epoch: i
     return list(garbage)
 
 
-def retract(catalog: Catalog, application: str, garbage: Iterable[str] = ()) -> list[OutputError]:
+def remove_all_retracted(catalog: Catalog, application: str, garbage: Iterable[str] = ()) -> list[OutputError]:
     """Remove the outputs of sinks that resets have retracted, and their rows; a call may be repeated after a crash.
 
     `garbage` are files that the transaction of a reset no longer names. They are removed first, and left without an
@@ -81,7 +81,7 @@ def retracted_outputs(connection: Connection, application: str) -> list[Output]:
 
 
 def remove_retracted(catalog: Catalog, application: str, rows: Iterable[Output]) -> list[OutputError]:
-    """Remove the given retracted outputs, and their rows; return the errors as `retract` does."""
+    """Remove the given retracted outputs, and their rows; return the errors as `remove_all_retracted` does."""
     errors: dict[str, OutputError] = {}
     done: list[str] = []
     shown: list[Output] = []

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.trials.trial import decide
+from streams_orchestration.runtime.trials.trial import close_trial_if_decided
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.status import UnitsStatus
 from streams_orchestration.runtime.units.watch import advance_units
 
 
-def advance_application(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> None:
+def advance_units_and_trial(catalog: Catalog, application: str, units: Iterable[str] | None = None) -> None:
     """Update units of an application, and decide the trial of its last redeploy if that is possible now.
 
     Args:
@@ -23,7 +23,7 @@ def advance_application(catalog: Catalog, application: str, units: Iterable[str]
         StreamsRuntimeError: a changed unit was removed meanwhile, or a rule of the recovery protocol is broken.
     """
     advance_units(catalog, application, units)
-    decide(catalog, application)
+    close_trial_if_decided(catalog, application)
 
 
 def advance_and_read_units(catalog: Catalog, application: str) -> UnitsStatus:
@@ -33,5 +33,5 @@ def advance_and_read_units(catalog: Catalog, application: str) -> UnitsStatus:
         NotDeployedError: the application is not deployed.
         StreamsRuntimeError: a unit was removed meanwhile, or a rule of the protocol is broken.
     """
-    advance_application(catalog, application)
+    advance_units_and_trial(catalog, application)
     return read_units(catalog, application)

@@ -29,7 +29,7 @@ from streams_orchestration.runtime.catalog.trial_transitions import (
 from streams_orchestration.runtime.catalog.trials import is_trial_under_way, read_trial
 from streams_orchestration.runtime.catalog.unit_transitions import hide_epochs, show_epochs
 from streams_orchestration.runtime.clocks import clock
-from streams_orchestration.runtime.sinks.retraction import retract
+from streams_orchestration.runtime.sinks.retraction import remove_all_retracted
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.trials.previous_plan import restore_plan
 from streams_orchestration.runtime.units.health import explain_host_failure, failure_of_pe, health_of
@@ -72,7 +72,7 @@ def open_trial(
     return close_passed_trial(connection, trial)
 
 
-def decide(catalog: Catalog, application: str) -> None:
+def close_trial_if_decided(catalog: Catalog, application: str) -> None:
     """Close the open trial of an application if it can be decided: keep the new plan, or restore the previous one.
 
     Files that the catalog no longer names, and retracted outputs, are removed. Nothing is done if there is no open
@@ -96,7 +96,7 @@ def decide(catalog: Catalog, application: str) -> None:
                 garbage = revert(connection, trial, verdict.cause)
             elif verdict.state == "PASSED":
                 garbage = close_passed_trial(connection, trial)
-    retract(catalog, application, garbage)
+    remove_all_retracted(catalog, application, garbage)
 
 
 def revert_open(catalog: Catalog, application: str, cause: str) -> bool:
@@ -112,7 +112,7 @@ def revert_open(catalog: Catalog, application: str, cause: str) -> bool:
         if trial is None or trial.state != "OPEN":
             return False
         garbage = revert(connection, trial, cause)
-    retract(catalog, application, garbage)
+    remove_all_retracted(catalog, application, garbage)
     return True
 
 

@@ -32,7 +32,7 @@ class Started:
         monkeypatch.setattr(world, "now", lambda: NOW + self.now)
         monkeypatch.setattr(world, "monotonic", lambda: self.now)
         monkeypatch.setattr(world, "sleep", self.sleep)
-        monkeypatch.setattr(awaiting, "advance_application", lambda *_: None)
+        monkeypatch.setattr(awaiting, "advance_units_and_trial", lambda *_: None)
         monkeypatch.setattr(awaiting, "read_units", self.read)
 
     def sleep(self, seconds: float) -> None:

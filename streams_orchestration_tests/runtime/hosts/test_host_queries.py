@@ -116,7 +116,7 @@ def test_a_host_looks_at_the_units_of_others_now_and_then_and_when_one_has_died(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ):
     checks: list[Any] = []
-    monkeypatch.setattr(unit_observer, "advance_application", lambda *given: checks.append(given[2]))
+    monkeypatch.setattr(unit_observer, "advance_units_and_trial", lambda *given: checks.append(given[2]))
     everything, own = None, {"region-0"}
     for now in (100.0, 101.0, 109.0, 110.0, 111.0):
         host.observer.advance(now)

@@ -32,7 +32,7 @@ from streams_orchestration.runtime.rollout.reverting import (
     recompile_previous_plan,
 )
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.trials.advancing import advance_application
+from streams_orchestration.runtime.trials.advancing import advance_units_and_trial
 from streams_orchestration.runtime.trials.previous_plan import read_plan
 from streams_orchestration.runtime.trials.trial import open_trial, revert_open
 from streams_orchestration.runtime.units.garbage import collect_garbage
@@ -194,7 +194,7 @@ def test_any_observer_of_a_failed_trial_restores_the_previous_plan(
     former = read_status(local.catalog, local.name).fingerprint
     begin(local)
     failure(local)
-    advance_application(local.catalog, local.name)
+    advance_units_and_trial(local.catalog, local.name)
     trial = trial_of(local)
     assert trial.state == "REVERTED"
     assert re.match(FAILURES[failure], trial.cause or ""), trial.cause
@@ -374,7 +374,7 @@ def test_a_trial_that_was_stopped_is_decided_when_the_application_runs_again(loc
     begin(local)
     cancel_application(local.catalog, local.name, 1.0)
     time_is_over(local)
-    advance_application(local.catalog, local.name)
+    advance_units_and_trial(local.catalog, local.name)
     assert trial_of(local).state == "OPEN"
     with pytest.raises(OnTrialError, match=r"--revert"):
         locked.begin_redeploy(local.home, deployable(visits(local.home.root.parent, 1, 1)))

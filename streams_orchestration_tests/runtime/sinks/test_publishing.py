@@ -21,7 +21,7 @@ from streams_orchestration.runtime.deployment.reset import reset_unit
 from streams_orchestration.runtime.errors.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.publisher import PAUSES, Publisher
-from streams_orchestration.runtime.sinks.retraction import retract
+from streams_orchestration.runtime.sinks.retraction import remove_all_retracted
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
@@ -184,13 +184,13 @@ def test_retracting_may_die_at_any_step_and_be_repeated(
     with monkeypatch.context() as patch:
         died = kill_at(patch, call)
         try:
-            retract(local.catalog, local.name)
+            remove_all_retracted(local.catalog, local.name)
         except KilledError:
             assert died()
     local.commit()
     publish(local.catalog, local.name)
     assert visible(local) == sorted(rows(10)), "the replay is there, once"
-    retract(local.catalog, local.name)
+    remove_all_retracted(local.catalog, local.name)
     assert visible(local) == sorted(rows(10)), "and retracting again takes nothing of it"
 
 

@@ -121,7 +121,7 @@ def test_a_host_that_dies_while_hosts_are_started_counts_under_its_own_kind(
 ):
     running.work()
     running.kill_host()
-    monkeypatch.setattr(control, "advance_application", lambda *_: ())
+    monkeypatch.setattr(control, "advance_units_and_trial", lambda *_: ())
     control.launch_hosts(running.catalog, running.name)
     assert (running.unit.state, running.unit.row.kind) == ("UNHEALTHY", HostKind(0))
 
@@ -323,7 +323,7 @@ def test_a_host_that_dies_while_others_are_launched_is_fenced_off(running: Runni
     program, plan, results = batch_in_flight(running)
     running.kill_host()
     with monkeypatch.context() as unseen:
-        unseen.setattr(control, "advance_application", lambda *_: None)
+        unseen.setattr(control, "advance_units_and_trial", lambda *_: None)
         control.launch_hosts(running.catalog, running.name)
     assert running.hosts.launched == [0, 0]
     assert (running.unit.state, running.failure) == ("UNHEALTHY", None)

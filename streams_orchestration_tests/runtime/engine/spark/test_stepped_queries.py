@@ -28,7 +28,7 @@ from streams_orchestration.runtime.savepoints import restore_checks
 from streams_orchestration.runtime.savepoints.copying import export_savepoint
 from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.trials.trial import decide, revert_open
+from streams_orchestration.runtime.trials.trial import close_trial_if_decided, revert_open
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import adopt, redeploy, run_some
 from streams_orchestration_tests.runtime.saved import begun, take
@@ -171,7 +171,7 @@ def test_a_redeploy_that_is_taken_back_leaves_queries_as_they_were(tmp_path: Pat
         else:
             with local.catalog.write() as connection:
                 connection.execute(update(tables.trial).values(until=0.0))
-            decide(local.catalog, local.name)
+            close_trial_if_decided(local.catalog, local.name)
         with local.catalog.read() as connection:
             trial = read_trial(connection, local.name)
         assert trial is not None
