@@ -64,9 +64,9 @@ def start_in_background(start: Start, before: api.ApplicationStatus | None) -> i
     ran = before is not None and before.shown_state == "RUNNING"
     if not ran:
         note(f"Starting {name} ...")
-    deployed = start.launch(note)
+    restored = start.launch(note).restored
     start.await_running_and_recording(note)
-    facts = restored_facts(deployed) if isinstance(deployed, api.RestoredApplication) else {}
+    facts = {} if restored is None else restored_facts(restored)
     status = api.read_status(catalog, name)
     state = f"was {status.shown_state} already" if ran else f"is {status.shown_state}"
     text = f"{name} {state}. `streams status {name}` shows it, `streams cancel {name}` stops it."

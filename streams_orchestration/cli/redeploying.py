@@ -104,11 +104,11 @@ def _redeploy(start: Start) -> int:
     """Replace the deployed plan by another one, record that in Dagster, and show it; return the exit status."""
     note(f"Redeploying {start.name} ...")
     try:
-        deployed = start.launch(note)
+        outcome = start.launch(note).redeployment
     except api.RevertedError as error:
         return _show_outcome(start.catalog, start.name, error.redeployment, error)
     start.await_running_and_recording(note)
-    return _show_outcome(start.catalog, start.name, deployed)
+    return _show_outcome(start.catalog, start.name, outcome)
 
 
 def _revert(spec: Path | str, given: GivenOptions, request: api.Revert, *, dry_run: bool) -> int:
@@ -146,17 +146,17 @@ def _show_ended_trial(catalog: api.Catalog, name: str) -> int:
 
 
 def _show_outcome(
-    catalog: api.Catalog, name: str, deployed: api.Deployed, reverted: api.RevertedError | None = None
+    catalog: api.Catalog, name: str, outcome: Redeployment | None, reverted: api.RevertedError | None = None
 ) -> int:
     """Show the outcome of a redeploy; return the exit status, 1 if it was reverted.
 
     Args:
         catalog: the catalog.
         name: the name of the application.
-        deployed: the redeploy; None if another process has removed the application before, so that it begins.
+        outcome: the redeploy; None if another process has removed the application before, so that it begins.
         reverted: the error of a new plan that has failed its trial.
     """
-    status, outcome = api.read_status(catalog, name), deployed if isinstance(deployed, Redeployment) else None
+    status = api.read_status(catalog, name)
     facts = ({} if outcome is None else outcome.document()) | {
         "reverted": None if reverted is None else reverted.cause,
         "state": status.shown_state,

@@ -58,7 +58,7 @@ class Start:
         """The name of the application."""
         return self.wanted.name
 
-    def launch(self, say: Callable[[str], None]) -> api.Deployed:
+    def launch(self, say: Callable[[str], None]) -> api.Deployment:
         """Deploy the plan, start its hosts, report its savepoint, and release the start lock.
 
         Args:
@@ -69,14 +69,14 @@ class Start:
             StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; `deploy_plan` of the
                 runtime lists the reasons.
         """
-        deployed = api.deploy_plan(self.catalog, self.lock, self.wanted, self.request)
+        deployment = api.deploy_plan(self.catalog, self.lock, self.wanted, self.request)
         api.launch_hosts(self.catalog, self.name, asked_at=api.read_process_start())
         self.launched = True
-        if isinstance(deployed, api.RestoredApplication):
-            for line in restored_lines(deployed):
+        if deployment.restored is not None:
+            for line in restored_lines(deployment.restored):
                 say(line)
         self.lock.release()
-        return deployed
+        return deployment
 
     def await_running(self) -> None:
         """Wait until every PE runs, and begin to record the deployment when the engines are up, or cannot come up.

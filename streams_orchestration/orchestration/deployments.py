@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.redeployment.outcome import Redeployment
 
 
-def deploy_compiled(catalog: api.Catalog, compilation: PlannedCompilation, request: api.Request) -> api.Deployed:
+def deploy_compiled(catalog: api.Catalog, compilation: PlannedCompilation, request: api.Request) -> api.Deployment:
     """Write a compiled application to the catalog as the one to run under its name; see `deploy_plan`.
 
     Its missing hosts are started by a step of their own, which is retried by itself: a repeated request could start
@@ -37,8 +37,8 @@ def deploy_compiled(catalog: api.Catalog, compilation: PlannedCompilation, reque
         return api.deploy_plan(catalog, lock, wanted, request)
 
 
-def restore_previous(catalog: api.Catalog, application: str, request: api.Revert) -> api.Deployed:
-    """Restore the plan from before the last redeploy; return the redeploy, or None if a trial was reverted.
+def restore_previous(catalog: api.Catalog, application: str, request: api.Revert) -> api.Deployment:
+    """Restore the plan from before the last redeploy; the outcome has no redeploy if a trial was reverted.
 
     Raises:
         NotDeployedError: the catalog does not know the application.
@@ -47,7 +47,7 @@ def restore_previous(catalog: api.Catalog, application: str, request: api.Revert
             return to it breaks a rule of the protocol.
     """
     if api.end_trial_by_hand(catalog, application):
-        return None
+        return api.Deployment()
     with api.lock_start(catalog.home.prepare(), application, "redeploy") as lock:
         return api.deploy_plan(catalog, lock, api.recompile_previous_plan(catalog, application), request)
 

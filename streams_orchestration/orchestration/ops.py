@@ -143,9 +143,9 @@ def _write_compiled_plan(
 ) -> None:
     """Write the compiled plan to the catalog as the wanted plan, and store its decision as the applied one."""
     catalog, compilation = api.Catalog(step.home), artifacts.compilation(step.application)
-    brought = put_in_place(context, lambda: deploy_compiled(catalog, compilation, request))
-    if isinstance(brought, api.RestoredApplication):
-        for note in brought.notes:
+    deployment = put_in_place(context, lambda: deploy_compiled(catalog, compilation, request))
+    if deployment.restored is not None:
+        for note in deployment.restored.notes:
             context.log.info("%s", note)
     if not _is_bounded_run(context):
         keep_applied(artifacts, compilation)

@@ -20,7 +20,7 @@ MAX_TABLE_ROWS = 100
 _COLUMNS = {"what": "string", "name": "string", "action": "string", "rows": "int", "bytes": "int", "reason": "string"}
 
 
-def put_in_place(context: dg.OpExecutionContext, put: Callable[[], api.Deployed]) -> api.Deployed:
+def put_in_place(context: dg.OpExecutionContext, put: Callable[[], api.Deployment]) -> api.Deployment:
     """Deploy a plan, and record in the run what happened to each operator of the plan that it was to replace.
 
     The run is tagged with the verdict. A refused redeploy is also recorded as a failed check of the deployment. The
@@ -31,7 +31,7 @@ def put_in_place(context: dg.OpExecutionContext, put: Callable[[], api.Deployed]
             work, and the previous plan was restored. Other errors of `put` pass unchanged.
     """
     try:
-        brought = put()
+        deployment = put()
     except api.RedeployRefusedError as error:
         _record(context, error.redeployment)
         raise dg.Failure(
@@ -45,13 +45,13 @@ def put_in_place(context: dg.OpExecutionContext, put: Callable[[], api.Deployed]
         raise dg.Failure(
             description=in_dagster(str(error), error.redeployment.application), metadata=metadata, allow_retries=False
         ) from error
-    if isinstance(brought, Redeployment):
-        context.add_output_metadata(redeploy_metadata(brought))
-        _record(context, brought)
-        for each in brought.operators:
+    if deployment.redeployment is not None:
+        context.add_output_metadata(redeploy_metadata(deployment.redeployment))
+        _record(context, deployment.redeployment)
+        for each in deployment.redeployment.operators:
             if each.action != "kept":
                 context.log.info("%s: %s, %s", each.operator, each.action, each.text)
-    return brought
+    return deployment
 
 
 def _record(context: dg.OpExecutionContext, outcome: Redeployment) -> None:

@@ -134,7 +134,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.redeployment.draining import describe_redeploy_under_way
     from streams_orchestration.runtime.redeployment.host_moves import drain_machine
     from streams_orchestration.runtime.redeployment.host_rescheduling import HostRescheduler
-    from streams_orchestration.runtime.rollout.deploying import Deployed, deploy_plan
+    from streams_orchestration.runtime.rollout.deploying import Deployment, deploy_plan
     from streams_orchestration.runtime.rollout.reverting import (
         BY_HAND,
         RevertedPlan,

@@ -26,11 +26,11 @@ class FakeStart(Start):
         self.error = error
         self.launched = True
 
-    def launch(self, say: Callable[[str], None]) -> api.Deployed:
+    def launch(self, say: Callable[[str], None]) -> api.Deployment:
         if self.error is not None:
             raise self.error
         self.application.calls.append("deploy")
-        return None
+        return api.Deployment()
 
     def await_running(self) -> None:
         pass

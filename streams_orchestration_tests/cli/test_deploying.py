@@ -25,7 +25,7 @@ from streams_orchestration.runtime.deployment.requests import Request, StartOver
 from streams_orchestration.runtime.errors.errors import StateDirectoryError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.rollout.deploying import Deployed
+from streams_orchestration.runtime.rollout.deploying import Deployment
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.fake_jobs import FakeJobs, replace_jobs
 from streams_orchestration_tests.cli.made_up import pe, status, unit
@@ -49,9 +49,9 @@ def asked(
     replace_function(monkeypatch, api, "read_status", lambda *_: status(state="STOPPED"))
     replace_function(monkeypatch, api, "stop_orphans", lambda *_: ())
 
-    def deploy_plan(_catalog: Catalog, _lock: StartLock, wanted: Deployable, request: Request, **_: Any) -> Deployed:
+    def deploy_plan(_catalog: Catalog, _lock: StartLock, wanted: Deployable, request: Request, **_: Any) -> Deployment:
         asked.append(("start over" if isinstance(request, StartOver) else "go on", wanted.name))
-        return None
+        return Deployment()
 
     replace_function(monkeypatch, api, "deploy_plan", deploy_plan)
     return asked

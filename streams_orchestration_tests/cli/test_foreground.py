@@ -27,7 +27,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.requests import ContinueFromState
 from streams_orchestration.runtime.errors.errors import HostLaunchError
-from streams_orchestration.runtime.rollout.deploying import Deployed
+from streams_orchestration.runtime.rollout.deploying import Deployment
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration_tests.cli.fake_foreground import FakeForeground, FakeStart
@@ -134,7 +134,7 @@ def test_the_catalog_is_not_read_before_the_deployment_has_created_it(
                 checked.set()
             return super().wait(seconds)
 
-    def late(*arguments: Any, **named: Any) -> Deployed:
+    def late(*arguments: Any, **named: Any) -> Deployment:
         assert checked.wait(TIMEOUT_SECONDS)
         assert not home.catalog.exists(), "the poll has created a file"
         return deploy_plan(*arguments, **named)

@@ -88,7 +88,7 @@ def test_a_revert_after_the_trial_is_shown_by_dagster_once_its_pes_run(
     spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     jobs = replace_jobs(monkeypatch)
-    replace_function(monkeypatch, api, "deploy_plan", lambda *_, **__: None)
+    replace_function(monkeypatch, api, "deploy_plan", lambda *_, **__: api.Deployment())
     redeployed(spec, "PASSED")
     assert main(["redeploy", "app", "--revert"]) == 0
     assert jobs == [("record revert", "app")]

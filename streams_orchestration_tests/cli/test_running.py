@@ -228,7 +228,7 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     home = Home(tmp_path / "home").prepare()
     world(None, status(), monkeypatch)
     replace_function(monkeypatch, foreground, "run_in_foreground", follow)
-    replace_function(monkeypatch, api, "deploy_plan", lambda *_, **__: None)
+    replace_function(monkeypatch, api, "deploy_plan", lambda *_, **__: api.Deployment())
     replace_function(monkeypatch, Start, "record_deployment", lambda *_: None)
     assert main(["run", spec]) == 0
 

@@ -34,7 +34,7 @@ from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.observing.status_summaries import StatusSummary
-from streams_orchestration.runtime.rollout.deploying import Deployed
+from streams_orchestration.runtime.rollout.deploying import Deployment
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure, find_failures
 from streams_orchestration.runtime.units.unit_status import Cut
@@ -169,7 +169,7 @@ class Runtime(SimpleNamespace):
         self.reasons.append(catalog.home.short_lived)
         require_lasting_hosts(catalog, application)
 
-    def deploy_plan(self, catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request) -> Deployed:
+    def deploy_plan(self, catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request) -> Deployment:
         """`redeployment` is what becomes of what is deployed."""
         self._start_hosts(catalog, wanted.name)
         before, replaces = self.status, False
@@ -182,7 +182,7 @@ class Runtime(SimpleNamespace):
                 self._called("replace", wanted.name, *drop_state)
                 replaces = before is not None
         self.status = before or running()
-        return self.redeployment if replaces else None
+        return Deployment(redeployment=self.redeployment if replaces else None)
 
     def read_compilation(self, catalog: Catalog, application: str) -> Any:
         """`deployed` is what the catalog has."""

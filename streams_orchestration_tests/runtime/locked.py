@@ -22,7 +22,7 @@ from streams_orchestration.runtime.deployment.requests import (
 )
 from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.rollout import deploying, reverting
-from streams_orchestration.runtime.rollout.deploying import Deployed
+from streams_orchestration.runtime.rollout.deploying import Deployment
 from streams_orchestration.runtime.savepoints import creating, restoring
 from streams_orchestration.runtime.savepoints.creating import Created
 from streams_orchestration.runtime.savepoints.restoring import RestoredApplication
@@ -42,7 +42,7 @@ def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: b
             deployment.write_first_plan(open_application(Catalog(home), lock, wanted), fresh=fresh, asks_spark=False)
 
 
-def deploy_plan(home: Home, wanted: Deployable, request: Request = CONTINUE) -> Deployed:
+def deploy_plan(home: Home, wanted: Deployable, request: Request = CONTINUE) -> Deployment:
     with lock_start(home.prepare(), wanted.name, "deploy") as lock:
         return deploying.deploy_plan(Catalog(home), lock, wanted, request)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from dataclasses import dataclass
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
@@ -22,15 +22,18 @@ from streams_orchestration.runtime.redeployment.redeploying import redeploy
 from streams_orchestration.runtime.savepoints.atomic_places import find_savepoint
 from streams_orchestration.runtime.savepoints.restoring import RestoredApplication, restore
 
-Deployed: TypeAlias = RestoredApplication | Redeployment | None
-"""The outcome of a deployment.
 
-It is the savepoint from which the application began; or the effects of the wanted plan on the deployed one, if that was
-to be replaced; or None after any other request.
-"""
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The outcome of a deployment."""
+
+    restored: RestoredApplication | None = None
+    """The savepoint from which the application began; None if no savepoint was requested."""
+    redeployment: Redeployment | None = None
+    """The effects of the wanted plan on the deployed one; None if it was not to replace a deployed plan."""
 
 
-def deploy_plan(catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request) -> Deployed:
+def deploy_plan(catalog: Catalog, lock: StartLock, wanted: Deployable, request: Request) -> Deployment:
     """Make the plan of an application the one that is to run under its name; `launch_hosts` starts its missing hosts.
 
     If the plan replaces another one, this waits until the trial of the plan is decided, which needs the start lock.
@@ -67,7 +70,7 @@ def deploy_plan(catalog: Catalog, lock: StartLock, wanted: Deployable, request: 
             continue_from_state(opened)
         case FromSavepoint(savepoint, drop_state, fresh):
             place = find_savepoint(catalog.home, savepoint, opened.name)
-            return restore(opened, place, drop_state=drop_state, fresh=fresh)
+            return Deployment(restored=restore(opened, place, drop_state=drop_state, fresh=fresh))
         case Redeploy() | Revert():
-            return redeploy(opened, request)
-    return None
+            return Deployment(redeployment=redeploy(opened, request))
+    return Deployment()

@@ -14,7 +14,6 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import PlannedCompilation
 from streams_orchestration.compiler.compiling import recompile
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
@@ -34,8 +33,9 @@ from streams_orchestration.runtime.observing.compilations import read_compilatio
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trial_supervision
 from streams_orchestration.runtime.rollout import deploying
+from streams_orchestration.runtime.rollout.deploying import Deployment
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
-from streams_orchestration.runtime.savepoints.restoring import RestoredApplication, restore
+from streams_orchestration.runtime.savepoints.restoring import restore
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, source, totals, write_rows
 from streams_orchestration_tests.runtime.locked import create_savepoint, deploy_plan
@@ -64,7 +64,7 @@ def life(home: Home, compilation: PlannedCompilation) -> str:
 def test_an_application_that_was_never_deployed_starts_from_nothing(
     home: Home, plan: Callable[[int], PlannedCompilation]
 ) -> None:
-    assert deploy_plan(home, deployable(plan(1))) is None
+    assert deploy_plan(home, deployable(plan(1))) == Deployment()
     assert pes(home, plan(1)) == 1
 
 
@@ -73,7 +73,7 @@ def test_the_same_plan_goes_on_and_so_it_may_be_repeated(home: Home, plan: Calla
     began = life(home, plan(1))
     cancel_application(Catalog(home), plan(1).logical.application)
     for _ in range(2):
-        assert deploy_plan(home, deployable(plan(1))) is None
+        assert deploy_plan(home, deployable(plan(1))) == Deployment()
         assert read_status(Catalog(home), plan(1).logical.application).state == "RUNNING"
     assert life(home, plan(1)) == began
 
@@ -92,8 +92,8 @@ def test_the_plan_that_is_deployed_already_replaces_nothing(
 ) -> None:
     deploy_plan(home, deployable(plan(1)))
     cancel_application(Catalog(home), plan(1).logical.application)
-    redeployment = deploy_plan(home, deployable(plan(1)), Redeploy())
-    assert isinstance(redeployment, Redeployment)
+    redeployment = deploy_plan(home, deployable(plan(1)), Redeploy()).redeployment
+    assert redeployment is not None
     assert redeployment.verdict == "unchanged"
     assert read_status(Catalog(home), plan(1).logical.application).state == "RUNNING"
 
@@ -112,22 +112,22 @@ def test_a_redeploy_writes_its_plan_then_starts_hosts_once(
     home: Home, plan: Callable[[int], PlannedCompilation], starts: list[int]
 ) -> None:
     deploy_plan(home, deployable(plan(1)))
-    brought = deploy_plan(home, deployable(plan(2)), Redeploy())
+    brought = deploy_plan(home, deployable(plan(2)), Redeploy()).redeployment
     assert (starts, pes(home, plan(1))) == ([2], 2)
-    assert isinstance(brought, Redeployment)
+    assert brought is not None
     with Catalog(home).write() as connection:
         connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
     with lock_start(home, plan(1).logical.application, "redeploy") as lock:
-        brought = deploying.deploy_plan(Catalog(home), lock, deployable(plan(3)), Redeploy())
+        brought = deploying.deploy_plan(Catalog(home), lock, deployable(plan(3)), Redeploy()).redeployment
     assert starts == [2, 3]
-    assert isinstance(brought, Redeployment)
+    assert brought is not None
     assert brought.verdict == "kept"
 
 
 def test_a_fresh_start_may_replace_another_plan(home: Home, plan: Callable[[int], PlannedCompilation]) -> None:
     deploy_plan(home, deployable(plan(1)))
     began = life(home, plan(1))
-    assert deploy_plan(home, deployable(plan(2)), StartOver()) is None
+    assert deploy_plan(home, deployable(plan(2)), StartOver()) == Deployment()
     assert pes(home, plan(2)) == 2
     assert life(home, plan(2)) != began
 
@@ -141,8 +141,8 @@ def test_a_savepoint_is_where_it_begins_if_nothing_is_deployed_or_that_is_droppe
     create_savepoint(home, wanted.name, "noon")
     with pytest.raises(SavepointError, match="is deployed and would continue from its last complete epoch"):
         deploy_plan(home, wanted, FromSavepoint("noon"))
-    restored = deploy_plan(home, deployable(plan(2)), FromSavepoint("noon", fresh=True))
-    assert isinstance(restored, RestoredApplication)
+    restored = deploy_plan(home, deployable(plan(2)), FromSavepoint("noon", fresh=True)).restored
+    assert restored is not None
     assert restored.manifest.name == "noon"
     assert pes(home, plan(2)) == 2
 
@@ -169,8 +169,8 @@ def test_an_application_begins_with_its_own_of_several_savepoints_with_one_name(
         cancel_application(Catalog(home), each.logical.application)
         create_savepoint(home, each.logical.application, "noon")
     for each in (own, recompile(clone)):
-        restored = deploy_plan(home, deployable(each), FromSavepoint("noon", fresh=True))
-        assert isinstance(restored, RestoredApplication)
+        restored = deploy_plan(home, deployable(each), FromSavepoint("noon", fresh=True)).restored
+        assert restored is not None
         assert restored.place.application == restored.manifest.application == each.logical.application
 
 
