@@ -96,7 +96,7 @@ class Follower:
         self._application = application
         self._display = display
         self._interrupts = interrupts
-        self._known: dict[str, api.KnownFailure] = {}
+        self._resetter = api.Resetter(self._begin_reset, api.SENSOR_GRACE_SECONDS)
         self._reasons: dict[str, str] = {}
         """Unit -> cause of its last failure, so that a repeated cause is not printed again."""
         self._beginning: list[tuple[str, BackgroundCall[object]]] = []
@@ -116,10 +116,7 @@ class Follower:
         """
         while True:
             status = self._advance_and_show()
-            decisions = api.decide_resets(status, api.now(), self._known, patience=api.SENSOR_GRACE_SECONDS)
-            for failure in decisions.resets:
-                self._begin_reset(failure)
-            self._known = decisions.known
+            decisions = self._resetter.request_resets(status, api.now())
             self._report_ended_calls(status)
             self._begin_next_recording(status)
             if status.state == "COMPLETED" or status.taken_at is not None:

@@ -244,13 +244,11 @@ def _reset_until_processed_and_stop(
     context: dg.OpExecutionContext, catalog: "api.Catalog", application: str, timeout: float
 ) -> api.ApplicationStatus:
     """Reset units that fail until the application has processed all available data, then stop it; return its status."""
-    known, until = dict[str, api.KnownFailure](), time.monotonic() + timeout
+    resetter = api.Resetter(functools.partial(api.reset_failed_unit, catalog), api.SENSOR_GRACE_SECONDS)
+    until = time.monotonic() + timeout
     while True:
         status = api.advance_and_read_status(catalog, application)
-        decisions = api.decide_resets(status, api.now(), known, patience=api.SENSOR_GRACE_SECONDS)
-        for failure in decisions.resets:
-            api.reset_failed_unit(catalog, failure)
-        known = decisions.known
+        decisions = resetter.request_resets(status, api.now())
         if status.state in api.ENDED:
             break
         if decisions.exhausted or time.monotonic() > until:

@@ -172,6 +172,7 @@ if TYPE_CHECKING:
         SENSOR_GRACE_SECONDS,
         KnownFailure,
         ResetDecisions,
+        Resetter,
         decide_resets,
     )
     from streams_orchestration.runtime.units.status import LOST, UNHEALTHY, PeStatus

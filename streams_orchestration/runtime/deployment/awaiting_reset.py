@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NoReturn
 
@@ -18,8 +18,8 @@ from streams_orchestration.runtime.deployment.awaiting import (
 from streams_orchestration.runtime.deployment.reset import reset_failed_unit
 from streams_orchestration.runtime.errors.errors import CatalogUnavailableError, HostLaunchError, UnitRemovedError
 from streams_orchestration.runtime.trials.advancing import advance_and_read_units
-from streams_orchestration.runtime.units.failures import FailedAgainError, find_failures
-from streams_orchestration.runtime.units.reset_decisions import KnownFailure, decide_resets
+from streams_orchestration.runtime.units.failures import FailedAgainError, UnitFailure, find_failures
+from streams_orchestration.runtime.units.reset_decisions import Resetter
 from streams_orchestration.runtime.units.status import UnitsStatus
 
 HEALING_SECONDS = 12.0
@@ -52,18 +52,19 @@ def await_reset(
             cannot be reset.
     """
     until = world.monotonic() + timeout
-    known: Mapping[str, KnownFailure] = {}
+
+    def reset_again(failure: UnitFailure) -> None:
+        if not failure.gone or world.monotonic() > until:
+            raise FailedAgainError(failure)
+        say(f"{FailedAgainError(failure)}; it is reset again")
+        reset_failed_unit(catalog, failure)
+
+    resetter = Resetter(reset_again, HEALING_SECONDS)
     while True:
         late = world.monotonic() > until
         try:
             status = _status_of(advance_and_read_units(catalog, application), unit, failed)
-            decisions = decide_resets(status, clock.now(), known, patience=HEALING_SECONDS)
-            for failure in decisions.resets:
-                if not failure.gone or world.monotonic() > until:
-                    raise FailedAgainError(failure)
-                say(f"{FailedAgainError(failure)}; it is reset again")
-                reset_failed_unit(catalog, failure)
-            known = decisions.known
+            decisions = resetter.request_resets(status, clock.now())
             if not status.units or (status.state == "STOPPED" and has_taken_all(catalog, application)):
                 return
         except CatalogUnavailableError:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
@@ -19,7 +20,7 @@ from streams_orchestration.runtime.trials.advancing import advance_and_read_unit
 from streams_orchestration.runtime.trials.trial import revert_open
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.reading import application_row, units_status
-from streams_orchestration.runtime.units.reset_decisions import SENSOR_GRACE_SECONDS, KnownFailure, decide_resets
+from streams_orchestration.runtime.units.reset_decisions import SENSOR_GRACE_SECONDS, Resetter
 
 POLL_SECONDS = 0.5
 
@@ -65,16 +66,13 @@ def supervise_trial(catalog: Catalog, application: str, *, was_stopped: bool = F
         StreamsRuntimeError: a trial is open, and the application is stopped; a host cannot be started; another version
             of the product wrote the program of a PE; a unit was removed meanwhile; or a rule of the protocol is broken.
     """
-    known: Mapping[str, KnownFailure] = {}
+    resetter = Resetter(partial(_reset_or_revert, catalog), SENSOR_GRACE_SECONDS)
     outage = Outage()
     while True:
         try:
             mark = catalog.changes.mark()
             status = advance_and_read_units(catalog, application)
-            decisions = decide_resets(status, clock.now(), known, patience=SENSOR_GRACE_SECONDS)
-            for failure in decisions.resets:
-                _reset_or_revert(catalog, failure)
-            known = decisions.known
+            resetter.request_resets(status, clock.now())
             with catalog.read() as connection:
                 trial = read_trial(connection, application)
             outage.end()

@@ -1,11 +1,11 @@
 """Decides for all units at once which resets to request.
 
-Its functions are pure, so all processes decide alike.
+`decide_resets` is pure, so all processes decide alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from streams_orchestration.pauses import Pauses
@@ -98,6 +98,27 @@ def decide_resets(
             resets.append(failure)
     resets.sort(key=lambda failure: bool(failure.gone))
     return ResetDecisions(tuple(met), tuple(resets), tuple(exhausted), kept)
+
+
+class Resetter:
+    """Requests the resets of an application in each check of a loop, and keeps its known failures between checks."""
+
+    def __init__(self, request: Callable[[UnitFailure], object], patience: float) -> None:
+        """Initialise it with the call that requests a reset, and the `patience` of `decide_resets`."""
+        self._request = request
+        self._patience = patience
+        self._known: Mapping[str, KnownFailure] = {}
+
+    def request_resets(self, status: UnitsStatus, now: float) -> ResetDecisions:
+        """Call `decide_resets`, request the resets that are due, and return the decisions.
+
+        If a request raises an error, the check is forgotten, and the next check requests its resets again.
+        """
+        decisions = decide_resets(status, now, self._known, patience=self._patience)
+        for failure in decisions.resets:
+            self._request(failure)
+        self._known = decisions.known
+        return decisions
 
 
 def _reason(failure: UnitFailure) -> str:

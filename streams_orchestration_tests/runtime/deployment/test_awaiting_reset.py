@@ -17,7 +17,7 @@ from streams_orchestration.runtime.errors.errors import CatalogUnavailableError,
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import LAUNCH_PAUSES, FailedAgainError, UnitFailure
-from streams_orchestration.runtime.units.reset_decisions import KnownFailure, decide_resets
+from streams_orchestration.runtime.units.reset_decisions import Resetter
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 from streams_orchestration_tests.runtime.readings import changed, unit_event
 
@@ -29,17 +29,33 @@ RECOVERED = (unit_event(NOW, "reset done", 2, 4, 1),)
 
 
 def test_each_reset_is_decided_once_and_after_the_patience():
-    now, known, decided = NOW, dict[str, KnownFailure](), list[tuple[str, float]]()
+    requested: list[str] = []
+    resetter = Resetter(lambda failure: requested.append(failure.unit), patience=1.0)
     both = status(
         pes=(pe(0, state="FAILED", error="boom"), pe(1, unit="region-1", state="FAILED", error="bang")),
         units=(unit(pes=(0,)), unit(name="region-1", region=1, pes=(1,), attempts=5)),
     )
-    for _ in range(8):
-        decisions = decide_resets(both, now, known, patience=1.0)
-        decided += [(failure.unit, now - NOW) for failure in decisions.resets]
-        known, now = decisions.known, now + 0.5
+    for turn in range(8):
+        decisions = resetter.request_resets(both, NOW + 0.5 * turn)
+        assert requested == (["region-0"] if turn >= 2 else [])
         assert [failure.unit for failure in decisions.exhausted] == ["region-1"]
-    assert decided == [("region-0", 1.0)]
+
+
+def test_a_reset_whose_request_fails_is_requested_again_at_the_next_check():
+    answers: list[Exception | None] = [CatalogUnavailableError("no answer"), None]
+    requested: list[str] = []
+
+    def request(failure: UnitFailure) -> None:
+        requested.append(failure.unit)
+        if (error := answers.pop(0)) is not None:
+            raise error
+
+    resetter = Resetter(request, patience=0.0)
+    with pytest.raises(CatalogUnavailableError):
+        resetter.request_resets(FAILED, NOW)
+    for later in (0.5, 1.0):
+        resetter.request_resets(FAILED, NOW + later)
+        assert requested == ["region-0", "region-0"]
 
 
 class Awaited:
