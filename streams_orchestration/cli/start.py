@@ -66,8 +66,7 @@ class Start:
 
         Raises:
             RevertedError: the new plan failed its trial, and the previous plan was restored.
-            StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; `deploy_plan` of the
-                runtime lists the reasons.
+            StreamsRuntimeError, ApplicationError, OSError: the application cannot be deployed; see `deploy_plan`.
         """
         deployment = api.deploy_plan(self.catalog, self.lock, self.wanted, self.request)
         api.launch_hosts(self.catalog, self.name, asked_at=api.read_process_start())
@@ -83,9 +82,8 @@ class Start:
 
         Raises:
             HostLaunchError: a host or a PE did not start within `START_SECONDS`.
-            NotDeployedError: the application was dropped meanwhile.
-            CatalogUnavailableError: the catalog cannot be used at the end.
-            StreamsRuntimeError: a unit was removed meanwhile, or a rule of the recovery protocol is broken.
+            StreamsRuntimeError: the application or a unit was removed meanwhile, the catalog cannot be used at the
+                end, or a rule of the recovery protocol is broken.
         """
         try:
             api.await_engines(self.catalog, self.name, START_SECONDS)

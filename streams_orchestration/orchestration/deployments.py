@@ -29,8 +29,7 @@ def deploy_compiled(catalog: api.Catalog, compilation: PlannedCompilation, reque
         ApplicationError: the application cannot run here.
         BeingStartedError: another process holds the start lock of the application.
         RevertedError: the new plan failed its trial.
-        StreamsRuntimeError, ValidationError, OSError: the plan cannot be written or tried out, for a cause that
-            `deploy_plan` lists.
+        StreamsRuntimeError, ValidationError, OSError: the plan cannot be written or tried out; see `deploy_plan`.
     """
     wanted = _check_deployable(compilation)
     with api.lock_start(catalog.home.prepare(), wanted.name, "deploy") as lock:

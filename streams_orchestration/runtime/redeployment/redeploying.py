@@ -93,9 +93,7 @@ def redeploy(opened: OpenedApplication, request: Redeploy | Revert) -> Redeploym
         RedeployRefusedError: state would be lost that the request does not name.
         RevertedError: the previous plan was restored. An application that was stopped before is stopped again.
         CatalogUnavailableError: the catalog cannot be used for minutes. Other processes decide an open trial.
-        StreamsRuntimeError: the plan cannot be replaced, for a cause that `replace_plan` lists; the request names an
-            operator whose state would not be lost; or during a trial, the application was stopped, hosts cannot be
-            started, or a unit was removed. Each cause has a subclass.
+        StreamsRuntimeError: the plan cannot be replaced, or a trial cannot be decided. Each cause has a subclass.
         ApplicationError: Spark refuses a query.
         ImplementationError, ValidationError: an operator of the new plan cannot be imported, or has other parameters.
         ValueError: the time zone changes, and the filter of an Import is wrong.
@@ -133,13 +131,9 @@ def replace_plan(opened: OpenedApplication, redeployment: Redeployment, within: 
         within: the seconds that the drain and the trial may take.
 
     Raises:
-        StreamsRuntimeError: a state cannot be read, carried over or written; the units did not reach their cuts in
-            time; the application is complete, not deployed, or of another version of the product; queries cannot be
-            analysed, or hosts that a drain needs cannot be started here; or a rule of the protocol is broken. Each
-            cause has a subclass.
+        StreamsRuntimeError: the plan cannot be replaced. Each cause has a subclass.
         ApplicationError: Spark refuses a query.
         ImplementationError, ValidationError: an operator of the new plan cannot be imported, or has other parameters.
-        CatalogError: the catalog cannot be used.
     """
     catalog, application = opened.catalog, opened.name
     after = at_run_time(add_query_columns(opened.wanted), redeployment.numbering)
@@ -205,10 +199,8 @@ def switch_at_cut(change: PlanChange) -> list[str]:
     Return the files that the catalog no longer names.
 
     Raises:
-        StreamsRuntimeError: the units do not reach their cuts in time, or have left them again whenever the plan was to
-            be replaced; a host cannot be started; a state cannot be read or written, or does not fit the new plan; an
-            operator of the new plan cannot be set up; the application was completed, or its plan removed or replaced,
-            meanwhile; or a rule of the protocol is broken.
+        StreamsRuntimeError: the units have left their cuts whenever the plan was to be replaced; or `drain_changed`,
+            `carry_over` or `switch_over` fails.
         ImplementationError, ValidationError: an operator of the new plan cannot be imported, or has other parameters.
         CommitUnknownError: it is unknown if the plan was replaced.
     """

@@ -47,14 +47,9 @@ def deploy_plan(catalog: Catalog, lock: StartLock, wanted: Deployable, request: 
         request: how it begins, and the changes of the deployed plan and state that are allowed.
 
     Raises:
-        SavepointError: the savepoint is missing, ambiguous or damaged, or does not fit the application.
         RedeployRefusedError: state would be lost that the request does not name.
         RevertedError: the new plan failed its trial, and the previous plan was restored.
-        StreamsRuntimeError: the application cannot run here; another plan is deployed, and the request does not replace
-            it, or another version of the product wrote it; a state cannot be read or written, or does not fit the new
-            plan; the changed units do not reach their cuts in time; hosts cannot be started; the application is
-            complete, or was stopped, removed or changed meanwhile; a rule of the protocol is broken; or the state
-            directory or the catalog cannot be used.
+        StreamsRuntimeError: the plan cannot be deployed. Each cause has a subclass.
         ApplicationError: Spark refuses a query.
         ImplementationError, ValidationError: the class of an operator cannot be imported, or has other parameters.
         ValueError: the time zone changes, and the filter of an Import is wrong.
