@@ -1,11 +1,11 @@
 """Units of recovery: the state machine of a consistent region, its controller, and the roll back.
 
 **State.** A region has the states, counters and timeouts of Streams. The record of a unit is its row in the catalog.
-One pure function in `region_machine.py` implements the machine: (record, event) -> (record, actions). `health.py`
-reads the PEs of a unit and judges its hosts, heartbeats and failed queries; `unit_facts.py` finds the events that these
-facts show. `controller.py` passes new facts to the machine as events, writes the record and carries out the
-actions, all in one transaction. It keeps nothing in memory, and a timer is a deadline in the row. So any process may
-call it: every host, Dagster's sensor, `streams run`, `streams reset`, and the commit that closes an epoch.
+One pure function in `region_machine.py` implements the machine: (record, event) -> record. `health.py` reads the PEs of
+a unit and judges its hosts, heartbeats and failed queries; `unit_facts.py` finds the events that these facts show.
+`controller.py` passes new facts to the machine as events, writes the record and rolls the unit back if a reset begins,
+all in one transaction. It keeps nothing in memory, and a timer is a deadline in the row. So any process may call it:
+every host, Dagster's sensor, `streams run`, `streams reset`, and the commit that closes an epoch.
 
 `STOPPED` and `COMPLETED` are not states of the machine. They mark the row of a unit whose hosts end, and the machine
 takes no step of such a unit. A stopped unit enters `STARTED` by an event of the machine, and so does a unit whose hosts

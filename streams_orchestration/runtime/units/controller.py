@@ -28,8 +28,8 @@ from streams_orchestration.runtime.clocks import clock
 from streams_orchestration.runtime.errors.errors import UnitRemovedError
 from streams_orchestration.runtime.errors.invariants import promise
 from streams_orchestration.runtime.units.health import read_facts
-from streams_orchestration.runtime.units.region_events import Action, BegunAgain, Event, ResetFailed, TriggerReset
-from streams_orchestration.runtime.units.region_machine import HALTED, step
+from streams_orchestration.runtime.units.region_events import BegunAgain, Event
+from streams_orchestration.runtime.units.region_machine import HALTED, LIMIT, begins_reset, step
 from streams_orchestration.runtime.units.region_record import RegionRecord
 from streams_orchestration.runtime.units.roll_back import roll_back
 from streams_orchestration.runtime.units.unit_facts import Facts, advanced
@@ -71,7 +71,7 @@ def mark_taken_up(connection: Connection, unit: UnitRow) -> None:
 
 
 def advance_unit(connection: Connection, facts: Facts, now: float, event: Event | None = None) -> list[str]:
-    """Pass new events to the state machine of a unit, carry out its actions, and store and log the changes.
+    """Pass new events to the state machine of a unit, roll back if a reset begins, and store and log the changes.
 
     A unit that has ended stays as it is.
 
@@ -91,10 +91,10 @@ def advance_unit(connection: Connection, facts: Facts, now: float, event: Event 
     if unit.state in ENDED:
         return []
     before, settings = record_of(unit), settings_of(facts)
-    record, actions = (before, ()) if event is None else step(settings, before, event, now)
-    if not _resets(actions):
-        record, more = advanced(settings, record, facts, now)
-        actions += more
+    record = before if event is None else step(settings, before, event, now)
+    resets = begins_reset(before, record)
+    if not resets:
+        record, resets = advanced(settings, record, facts, now)
     if record == before:
         return []
     if record.completed_epoch > before.completed_epoch:
@@ -105,7 +105,7 @@ def advance_unit(connection: Connection, facts: Facts, now: float, event: Event 
         outage = _begin_outage(connection, facts, record, now)
     garbage: list[str] = []
     generation = unit.generation
-    if resets := _resets(actions):
+    if resets:
         outage = _reset_in_outage(outage, now)
         garbage = roll_back(connection, unit, to=unit.completed_epoch, epoch=record.current_epoch + 1)
         generation += 1
@@ -122,7 +122,7 @@ def advance_unit(connection: Connection, facts: Facts, now: float, event: Event 
             seconds=record.resets.seconds[-1],
             cause=record.cause,
         )
-    if any(isinstance(action, ResetFailed) for action in actions):
+    if record.state == LIMIT != before.state:
         log_event(connection, unit, record, "attempts used up", now, generation=generation, cause=record.cause)
     if resets:
         restarts = unit.restarts + 1 if now - (record.resets.at or 0.0) < STEADY_SECONDS else 1
@@ -198,7 +198,7 @@ def take_back(connection: Connection, unit: UnitRow) -> list[str]:
 
 def _begun(facts: Facts, event: BegunAgain, now: float) -> dict[str, Any]:
     """Return the columns of the record of a unit that begins again."""
-    return columns_of(step(settings_of(facts), record_of(facts.unit), event, now).record)
+    return columns_of(step(settings_of(facts), record_of(facts.unit), event, now))
 
 
 def note_commit(
@@ -220,10 +220,6 @@ def note_commit(
         note_first_commit(connection, application, unit, outage, now)
         row = unit_row(connection, application, unit)
         log_event(connection, row, record_of(row), "first commit", now, generation=row.generation)
-
-
-def _resets(actions: tuple[Action, ...]) -> bool:
-    return any(isinstance(action, TriggerReset) for action in actions)
 
 
 def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: float) -> None:

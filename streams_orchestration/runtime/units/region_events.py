@@ -1,4 +1,4 @@
-"""The events of a consistent region, and the actions that its state machine returns, as plain data (B13, B14)."""
+"""The events of the state machine of a consistent region, as plain data (B14)."""
 
 from __future__ import annotations
 
@@ -99,35 +99,3 @@ Event = (
     | ResetRequested
     | BegunAgain
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TriggerDrain:
-    """Action: the start operators of the region end the epoch."""
-
-    sequence: int
-
-
-@dataclass(frozen=True, slots=True)
-class TriggerReset:
-    """Action: every PE goes back to a complete sequence id."""
-
-    sequence: int
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class Resume:
-    """Action: every PE continues in the sequence id `next`."""
-
-    next: int
-
-
-@dataclass(frozen=True, slots=True)
-class ResetFailed:
-    """Action: no reset is left, so the region gives up."""
-
-    sequence: int
-
-
-Action = TriggerDrain | TriggerReset | Resume | ResetFailed

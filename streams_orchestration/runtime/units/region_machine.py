@@ -1,4 +1,4 @@
-"""The state machine of a consistent region: (record, event) -> (record, actions), and nothing else (B1 to B12).
+"""The state machine of a consistent region: (record, event) -> record, and nothing else (B1 to B12).
 
 Timers are part of the record: the one that runs, its deadline and its number. The caller of the machine sends
 `TimerFired` when the deadline has passed.
@@ -7,13 +7,11 @@ Timers are part of the record: the one that runs, its deadline and its number. T
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 from streams_orchestration.runtime.catalog.cause_kinds import TIMEOUT
 from streams_orchestration.runtime.catalog.states import Timer
 from streams_orchestration.runtime.units.region_events import (
     REQUESTED,
-    Action,
     BegunAgain,
     CheckpointDone,
     DrainReported,
@@ -21,13 +19,9 @@ from streams_orchestration.runtime.units.region_events import (
     FailureCause,
     Healthy,
     ResetDone,
-    ResetFailed,
     ResetRequested,
-    Resume,
     SourcesEnded,
     TimerFired,
-    TriggerDrain,
-    TriggerReset,
 )
 from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings
 
@@ -39,15 +33,8 @@ HALTED = ("UNHEALTHY", LIMIT)
 """The states of a region between a failure and its reset, in which its PEs neither plan nor commit."""
 
 
-class Transition(NamedTuple):
-    """The outcome of an event: the new record, and the actions to carry out."""
-
-    record: RegionRecord
-    actions: tuple[Action, ...] = ()
-
-
-def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float) -> Transition:
-    """Return the record and the actions after one event.
+def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float) -> RegionRecord:
+    """Return the record after one event.
 
     Args:
         settings: the settings of the region.
@@ -60,10 +47,10 @@ def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float
             return _healthy(settings, record, at)
         case FailureCause():
             if record.state in WORKING:
-                return Transition(record.enter("UNHEALTHY", at).blame(settings, at, event))
+                return record.enter("UNHEALTHY", at).blame(settings, at, event)
             if record.state == "STARTED":
                 known = record if record.cause else record.blame(settings, at, event)
-                return Transition(replace(known, dirty=True))
+                return replace(known, dirty=True)
         case TimerFired(timer, number):
             if record.timer == timer and record.timer_number == number:
                 return _fired(settings, record, at)
@@ -72,7 +59,7 @@ def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float
                 return _drain(settings, record, at)
         case SourcesEnded():
             if record.state == "PROCESSING":
-                return _drain(settings, record, at, TriggerDrain(record.current_epoch))
+                return _drain(settings, record, at)
         case CheckpointDone(pe, sequence):
             if (
                 record.state == "DRAINING" and sequence == record.current_epoch
@@ -85,7 +72,12 @@ def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float
             return _requested(settings, record, event, at)
         case BegunAgain():
             return _begun_again(settings, record, event, at)
-    return Transition(record)
+    return record
+
+
+def begins_reset(before: RegionRecord, after: RegionRecord) -> bool:
+    """Return True if one step has begun a reset: nothing else adds to the attempts of a record."""
+    return after.attempts > before.attempts
 
 
 def explain_timeout(timer: Timer | None, epoch: int, drain_timeout: float, reset_timeout: float) -> str:
@@ -102,29 +94,29 @@ def explain_timeout(timer: Timer | None, epoch: int, drain_timeout: float, reset
     return f"the reset was not done after the resetTimeout of {reset_timeout:g} s"
 
 
-def _healthy(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
+def _healthy(settings: RegionSettings, record: RegionRecord, at: float) -> RegionRecord:
     if record.state == "STARTED" and not record.dirty:
-        return Transition(_process(settings, record, at))
+        return _process(settings, record, at)
     if record.state in ("STARTED", "UNHEALTHY"):
         return _reset(settings, record, at)
-    return Transition(record)
+    return record
 
 
-def _fired(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
+def _fired(settings: RegionSettings, record: RegionRecord, at: float) -> RegionRecord:
     if record.timer == "period":
-        return _drain(settings, record, at, TriggerDrain(record.current_epoch))
+        return _drain(settings, record, at)
     reason = explain_timeout(record.timer, record.current_epoch, settings.drain_timeout, settings.reset_timeout)
     return _reset(settings, record.blame(settings, at, FailureCause(reason, TIMEOUT)), at)
 
 
-def _drain(settings: RegionSettings, record: RegionRecord, at: float, *actions: Action) -> Transition:
+def _drain(settings: RegionSettings, record: RegionRecord, at: float) -> RegionRecord:
     draining = replace(record.enter("DRAINING", at), began_at=at)
-    return Transition(draining.arm("drain", at, settings.drain_timeout), actions)
+    return draining.arm("drain", at, settings.drain_timeout)
 
 
-def _stored(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
+def _stored(settings: RegionSettings, record: RegionRecord, at: float) -> RegionRecord:
     if not settings.members <= record.done:
-        return Transition(record)
+        return record
     complete = replace(
         record,
         completed_epoch=record.current_epoch,
@@ -132,49 +124,47 @@ def _stored(settings: RegionSettings, record: RegionRecord, at: float) -> Transi
         drains=record.drains.add(record.current_epoch, at, at - record.began_at),
     )
     forgiven = complete.forgive(settings.attempts, at)
-    return Transition(_process(settings, forgiven, at), (Resume(complete.current_epoch),))
+    return _process(settings, forgiven, at)
 
 
-def _restored(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
+def _restored(settings: RegionSettings, record: RegionRecord, at: float) -> RegionRecord:
     if not settings.members <= record.done:
-        return Transition(record)
+        return record
     restored = replace(
         record,
         current_epoch=record.current_epoch + 1,
         resets=record.resets.add(record.completed_epoch, at, at - record.began_at),
     )
-    return Transition(_process(settings, restored, at), (Resume(restored.current_epoch),))
+    return _process(settings, restored, at)
 
 
-def _requested(settings: RegionSettings, record: RegionRecord, event: ResetRequested, at: float) -> Transition:
+def _requested(settings: RegionSettings, record: RegionRecord, event: ResetRequested, at: float) -> RegionRecord:
     if event.force and record.gives_up(at):
         record = record.allow(settings, at)
     if record.state == "STARTED":
         reason = REQUESTED if event.failure is None else event.failure.reason
-        return Transition(replace(record, dirty=True, cause=record.cause or reason))
+        return replace(record, dirty=True, cause=record.cause or reason)
     if record.state == "UNHEALTHY" or (record.state == LIMIT and not event.force):
-        return Transition(record)
+        return record
     if record.state == LIMIT and not event.healthy:
-        return Transition(record.enter("UNHEALTHY", at))
+        return record.enter("UNHEALTHY", at)
     if event.failure is not None:
         return _reset(settings, record.blame(settings, at, event.failure), at)
     return _reset(settings, replace(record, cause=REQUESTED), at)
 
 
-def _begun_again(settings: RegionSettings, record: RegionRecord, event: BegunAgain, at: float) -> Transition:
+def _begun_again(settings: RegionSettings, record: RegionRecord, event: BegunAgain, at: float) -> RegionRecord:
     known = record.forgive(settings.attempts, at) if event.forgives else record.without_cause()
     begun = replace(known.enter("STARTED", at), current_epoch=max(record.current_epoch, event.sequence))
-    return Transition(replace(begun, dirty=event.cause is not None, cause=event.cause))
+    return replace(begun, dirty=event.cause is not None, cause=event.cause)
 
 
-def _reset(settings: RegionSettings, record: RegionRecord, at: float) -> Transition:
+def _reset(settings: RegionSettings, record: RegionRecord, at: float) -> RegionRecord:
     """Begin a reset, or refuse it if no attempt is left (B3)."""
     if record.gives_up(at):
-        return Transition(replace(record.enter(LIMIT, at), dirty=False), (ResetFailed(record.completed_epoch),))
+        return replace(record.enter(LIMIT, at), dirty=False)
     begun = replace(record.enter("RESETTING", at).count(at), dirty=False, began_at=at)
-    return Transition(
-        begun.arm("reset", at, settings.reset_timeout), (TriggerReset(record.completed_epoch, begun.attempt),)
-    )
+    return begun.arm("reset", at, settings.reset_timeout)
 
 
 def _process(settings: RegionSettings, record: RegionRecord, at: float) -> RegionRecord:

@@ -13,7 +13,6 @@ from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.units.region_events import (
-    Action,
     CheckpointDone,
     DrainReported,
     Event,
@@ -22,9 +21,8 @@ from streams_orchestration.runtime.units.region_events import (
     ResetDone,
     SourcesEnded,
     TimerFired,
-    TriggerReset,
 )
-from streams_orchestration.runtime.units.region_machine import WORKING, step
+from streams_orchestration.runtime.units.region_machine import WORKING, begins_reset, step
 from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings, fires
 
 
@@ -93,20 +91,16 @@ class Facts:
         return member.final or member.running == self.unit.generation
 
 
-def advanced(
-    settings: RegionSettings, record: RegionRecord, facts: Facts, at: float
-) -> tuple[RegionRecord, tuple[Action, ...]]:
-    """Return the record after the events that the facts show, up to the first reset, and the resulting actions.
+def advanced(settings: RegionSettings, record: RegionRecord, facts: Facts, at: float) -> tuple[RegionRecord, bool]:
+    """Return the record after the events that the facts show, up to the first reset, and True if a reset begins.
 
     The function is pure.
     """
-    actions: tuple[Action, ...] = ()
-    while (event := next_event(record, facts, at)) is not None:
-        record, more = step(settings, record, event, at)
-        actions += more
-        if any(isinstance(action, TriggerReset) for action in more):
-            break
-    return replace(record, done=frozenset()), actions
+    resets = False
+    while not resets and (event := next_event(record, facts, at)) is not None:
+        before, record = record, step(settings, record, event, at)
+        resets = begins_reset(before, record)
+    return replace(record, done=frozenset()), resets
 
 
 def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
