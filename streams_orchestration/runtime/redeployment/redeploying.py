@@ -199,8 +199,7 @@ def switch_at_cut(change: PlanChange) -> list[str]:
     Return the files that the catalog no longer names.
 
     Raises:
-        StreamsRuntimeError: the units have left their cuts whenever the plan was to be replaced; or `drain_changed`,
-            `carry_over` or `switch_over` fails.
+        StreamsRuntimeError: the plan cannot be replaced in time, or at all. Each cause has a subclass.
         ImplementationError, ValidationError: an operator of the new plan cannot be imported, or has other parameters.
         CommitUnknownError: it is unknown if the plan was replaced.
     """
