@@ -213,12 +213,12 @@ def _reset(reader: SnapshotReader, access: Access) -> Answer:
         reader.require(name)
         try:
             catalog = await asyncio.to_thread(api.open_catalog, reader.home, name)
-            generation = await asyncio.to_thread(partial(api.reset_unit, catalog, name, unit, force=force))
+            reset = await asyncio.to_thread(partial(api.reset_unit, catalog, name, unit, force=force))
         except api.NotDeployedError:
             raise
         except api.StreamsRuntimeError as error:
             return JSONResponse({"error": str(error)}, 409)
-        return JSONResponse({"unit": unit, "generation": generation})
+        return JSONResponse({"unit": unit, "generation": reset.generation})
 
     return answer
 

@@ -99,7 +99,7 @@ def _begin_resets(context: dg.OpExecutionContext, config: ResetUnit, catalog: "a
             if config.unit
             else list(api.find_failed_units(api.read_status(catalog, application), api.now()))
         )
-        generations = [
+        resets = [
             api.reset_unit(catalog, application, unit, generation=config.generation, force=config.force)
             for unit in units
         ]
@@ -110,11 +110,11 @@ def _begin_resets(context: dg.OpExecutionContext, config: ResetUnit, catalog: "a
     except (api.CatalogUnavailableError, api.HostLaunchError) as error:
         # Only these may pass by themselves; a retry policy would retry a misspelt unit too.
         raise retry_later() from error
-    for unit, generation in zip(units, generations, strict=True):
-        if generation == config.generation:
-            context.log.info("%s is reset to its last cut as soon as its hosts run", unit)
+    for unit, reset in zip(units, resets, strict=True):
+        if reset.begun:
+            context.log.info("%s continues from its last cut in generation %d", unit, reset.generation)
         else:
-            context.log.info("%s continues from its last cut in generation %d", unit, generation)
+            context.log.info("%s is reset to its last cut as soon as its hosts run", unit)
     return dict.fromkeys(units, config.generation)
 
 

@@ -266,11 +266,13 @@ class _Tick:
         """Begin the reset of a unit here, since a run takes seconds to start. If that fails, the run begins it."""
         name = f"{failure.application}: {failure.unit}"
         try:
-            generation = api.reset_failed_unit(self.catalog, failure)
+            reset = api.reset_failed_unit(self.catalog, failure)
         except api.StreamsRuntimeError as error:
             self.context.log.warning("%s: %s; the requested run resets it", name, error)
         else:
-            self.context.log.info("%s: %s; its reset has begun, generation %d", name, failure.explanation, generation)
+            self.context.log.info(
+                "%s: %s; its reset has begun, generation %d", name, failure.explanation, reset.generation
+            )
 
     def result(self, jobs: Mapping[str, str], others: str | None, away: str) -> dg.SensorResult:
         """Return the result of this tick: the runs to request, the events to record, and the next cursor.

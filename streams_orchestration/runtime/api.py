@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         StartOver,
         build_request,
     )
-    from streams_orchestration.runtime.deployment.reset import reset_failed_unit, reset_unit
+    from streams_orchestration.runtime.deployment.reset import UnitReset, reset_failed_unit, reset_unit
     from streams_orchestration.runtime.deployment.run_kinds import RunKind
     from streams_orchestration.runtime.deployment.silent_machines import await_silent_machines
     from streams_orchestration.runtime.deployment.source_probing import find_sources_with_input

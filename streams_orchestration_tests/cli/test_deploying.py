@@ -67,12 +67,11 @@ def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> Non
 def resets(asked: list[Any], monkeypatch: pytest.MonkeyPatch, refused: tuple[str, ...] = ()) -> None:
     """Let resets of these units fail for lack of an attempt, and note all resets."""
 
-    def reset_unit(_catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> int:
+    def reset_unit(_catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> None:
         asked.append(("reset", application, unit, generation, force))
         if unit in refused:
             message = f"{unit}: no attempt is left"
             raise StreamsRuntimeError(message)
-        return 2
 
     def await_reset(
         _catalog: Catalog, application: str, unit: str, failed: int | None, _timeout: float, _say: Callable[[str], None]
@@ -323,7 +322,7 @@ def test_a_unit_is_reset_although_dagster_cannot_record_it(
     [first, *_] = read_status(Catalog(home), name).units
     done: list[Any] = []
     replace_function(monkeypatch, api, "await_silent_machines", lambda *_: None)
-    replace_function(monkeypatch, api, "reset_unit", lambda *given, **named: done.append((*given[1:], named)) or 1)
+    replace_function(monkeypatch, api, "reset_unit", lambda *given, **named: done.append((*given[1:], named)))
     replace_function(monkeypatch, api, "await_reset", lambda *given: done.append(given[1:4]))
     assert main(["reset", name, "--unit", first.name]) == 0
     assert f"Dagster cannot record that {first.name} is reset" in capsys.readouterr().err

@@ -69,11 +69,10 @@ def test_a_cancelled_application_is_one_document(capsys: Capture, monkeypatch: p
 
 
 def test_a_reset_names_every_unit(capsys: Capture, monkeypatch: pytest.MonkeyPatch):
-    def reset(_catalog: Catalog, _application: str, name: str, *, generation: int | None, force: bool) -> int:
+    def reset(_catalog: Catalog, _application: str, name: str, *, generation: int | None, force: bool) -> None:
         if name == "pe-0":
             message = "no attempt is left"
             raise StreamsRuntimeError(message)
-        return 2
 
     pes = tuple(pe(number, unit=f"pe-{number}", state="FAILED", error="boom") for number in range(2))
     units = tuple(unit(name=each.unit, region=None, pes=(each.id,)) for each in pes)

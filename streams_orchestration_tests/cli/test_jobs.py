@@ -17,6 +17,7 @@ from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment.reset import UnitReset
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
@@ -86,9 +87,9 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
         recording.set()
         assert over.wait(TIMEOUT_SECONDS)
 
-    def begin(_catalog: Catalog, _application: str, unit: str, **_: Any) -> int:
+    def begin(_catalog: Catalog, _application: str, unit: str, **_: Any) -> UnitReset:
         begun.append(unit)
-        return 1
+        return UnitReset(1, begun=False)
 
     monkeypatch.setattr(runtime, "await_reset", await_reset)
     monkeypatch.setattr(runtime, "reset_unit", begin)

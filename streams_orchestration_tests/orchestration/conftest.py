@@ -30,6 +30,7 @@ from streams_orchestration.runtime.deployment.requests import (
     Revert,
     StartOver,
 )
+from streams_orchestration.runtime.deployment.reset import UnitReset
 from streams_orchestration.runtime.errors.errors import NotDeployedError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -238,12 +239,12 @@ class Runtime(SimpleNamespace):
 
     def reset_unit(
         self, catalog: Catalog, application: str, unit: str, *, generation: int | None = None, force: bool = False
-    ) -> int:
+    ) -> UnitReset:
         self._start_hosts(catalog, application)
         self._called("reset_unit", application, unit, generation, force)
-        return self.generation
+        return UnitReset(self.generation, begun=self.generation > (generation or 1))
 
-    def reset_failed_unit(self, catalog: Catalog, failure: UnitFailure) -> int:
+    def reset_failed_unit(self, catalog: Catalog, failure: UnitFailure) -> UnitReset:
         return self.reset_unit(catalog, failure.application, failure.unit, generation=failure.generation)
 
     def read_status(self, catalog: Catalog, application: str) -> Any:

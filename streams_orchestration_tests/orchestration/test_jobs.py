@@ -264,12 +264,19 @@ def test_a_unit_that_does_not_come_back_fails_the_run(
         run(defs, "demo__reset", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
 
 
-def test_a_reset_without_a_unit_is_of_all_that_have_failed(defs: dg.Definitions, runtime: Runtime):
-    runtime.status = failed(running())
+@pytest.mark.parametrize(
+    ("generation", "said"),
+    [(1, "is reset to its last cut as soon as its hosts run"), (2, "continues from its last cut in generation 2")],
+)
+def test_a_reset_without_a_unit_is_of_all_that_have_failed(
+    defs: dg.Definitions, runtime: Runtime, capfd: pytest.CaptureFixture[str], generation: int, said: str
+):
+    runtime.status, runtime.generation = failed(running()), generation
     run(defs, "demo__reset")
     assert [call for call in runtime.calls if call[0] == "reset_unit"] == [
         ("reset_unit", "demo", "region-0", None, False)
     ]
+    assert f"region-0 {said}" in capfd.readouterr().err
 
 
 def test_a_reset_without_a_unit_and_without_a_failure_names_the_units(defs: dg.Definitions, runtime: Runtime):

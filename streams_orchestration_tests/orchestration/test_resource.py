@@ -60,9 +60,9 @@ def test_applications_of_two_homes_are_merged_and_reset_each_in_its_own(
 ):
     homes: list[tuple[str, Path]] = []
 
-    def reset(catalog: Catalog, name: str, *_: Any, **__: Any) -> int:
+    def reset(catalog: Catalog, name: str, *_: Any, **__: Any) -> api.UnitReset:
         homes.append((name, catalog.home.root))
-        return 2
+        return api.UnitReset(2, begun=True)
 
     runtime.status = failed(running())
     monkeypatch.setattr(runtime, "reset_unit", reset)

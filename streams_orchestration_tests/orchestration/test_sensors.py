@@ -227,7 +227,7 @@ def test_a_failed_unit_is_reset_although_its_application_cannot_be_recorded(
 def test_a_reset_that_it_cannot_begin_is_left_to_the_run(
     daemon: Daemon, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ):
-    def refuse(*_arguments: object, **_named: object) -> int:
+    def refuse(*_arguments: object, **_named: object) -> None:
         message = "host 0 could not be started"
         raise HostLaunchError(message)
 

@@ -6,7 +6,7 @@ Every step is idempotent: if a process dies during a reset, the next call of any
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlalchemy import select
 
@@ -41,6 +41,16 @@ class NotResetError(StreamsRuntimeError):
     """The unit cannot be reset; nothing was changed, except that failed hosts may be started again."""
 
 
+@dataclass(frozen=True, slots=True)
+class UnitReset:
+    """The outcome of a request to reset a unit."""
+
+    generation: int
+    """The generation of the unit now."""
+    begun: bool
+    """True if the failed generation is over; False if the reset begins when all hosts run, or the unit has ended."""
+
+
 def reset_unit(
     catalog: Catalog,
     application: str,
@@ -48,7 +58,7 @@ def reset_unit(
     *,
     generation: int | None = None,
     force: bool = False,
-) -> int:
+) -> UnitReset:
     """Reset a unit to its cut, and make it run again.
 
     If all its hosts live, the unit is at the cut when this function returns. One transaction raises the generation,
@@ -65,9 +75,6 @@ def reset_unit(
         force: reset even if no attempts are left, and add the configured number of attempts to the limit (B3). Also
             reset if a file of the cut seems to be missing.
 
-    Returns:
-        The unit's generation now, which is the old one if the reset waits for hosts.
-
     Raises:
         NotResetError: the application is stopped, the unit does not exist, no attempts are left, or a file that the cut
             needs is missing. If no attempts are left, failed hosts are started again all the same.
@@ -77,32 +84,49 @@ def reset_unit(
         StreamsRuntimeError: hosts would end with this process, and no machine is registered, so nothing was changed; a
             redeploy has removed a unit meanwhile; or a rule of the protocol is broken.
     """
+    prepare_reset(catalog, application, unit, generation=generation, force=force)
+    row, begun = begin_reset(catalog, application, unit, generation=generation, force=force)
+    remove_all_retracted(catalog, application)  # hosts do this as well, in case this process dies
+    # also if the unit was reset before: that call may have died before it launched the hosts
+    start_missing_hosts(catalog, application)
+    if row.state == LIMIT and not force:
+        raise _no_attempt_left(catalog, row)
+    return UnitReset(row.generation, begun)
+
+
+def reset_failed_unit(catalog: Catalog, failure: UnitFailure) -> UnitReset:
+    """Begin the reset that a failure needs, unless its unit has a later generation.
+
+    For errors see `reset_unit`.
+    """
+    return reset_unit(catalog, failure.application, failure.unit, generation=failure.generation)
+
+
+def prepare_reset(catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> None:
+    """Refuse a reset that is not possible, then end the hosts that cannot take part in it.
+
+    Nothing is changed of the unit, but it is recorded which files of its cut are lost or have returned.
+
+    Raises:
+        NotResetError: the application is stopped, the unit does not exist, or a file that the cut needs is missing.
+        NotDeployedError: the application is not deployed.
+        StreamsRuntimeError: hosts would end with this process, and no machine is registered; a redeploy has removed the
+            unit meanwhile; or a rule of the protocol is broken.
+    """
     require_lasting_hosts(catalog, application)
     _require_unit(catalog, application, unit)
     if not force:
         _check_and_record_cut(catalog, application, unit)
     _end_hosts(catalog, _find_unusable_hosts_and_record_moves(catalog, application, unit, generation))
-    row = begin_reset(catalog, application, unit, generation=generation, force=force)
-    remove_all_retracted(catalog, application)  # hosts do this as well, in case this process dies
-    # also if the unit was reset before: that call may have died before it launched the hosts
-    start_missing_hosts(catalog, application)
-    if row.state == LIMIT and not force:
-        places = read_units(catalog, application).log_places
-        message = (
-            f"{application}: {unit} was reset {plural(row.attempts, 'time')} in a row without completing an epoch. Fix "
-            f"the cause, which its logs show ({places}), then use `streams reset {application} --unit "
-            f"{unit} --force`."
-        )
-        raise NotResetError(message)
-    return row.generation
 
 
-def reset_failed_unit(catalog: Catalog, failure: UnitFailure) -> int:
-    """Begin the reset that a failure needs, unless its unit has a later generation; return its generation now.
-
-    For errors see `reset_unit`.
-    """
-    return reset_unit(catalog, failure.application, failure.unit, generation=failure.generation)
+def _no_attempt_left(catalog: Catalog, row: UnitRow) -> NotResetError:
+    places = read_units(catalog, row.application).log_places
+    return NotResetError(
+        f"{row.application}: {row.name} was reset {plural(row.attempts, 'time')} in a row without completing an epoch. "
+        f"Fix the cause, which its logs show ({places}), then use `streams reset {row.application} --unit "
+        f"{row.name} --force`."
+    )
 
 
 def _require_unit(catalog: Catalog, application: str, unit: str) -> None:
@@ -130,8 +154,10 @@ def _check_and_record_cut(catalog: Catalog, application: str, unit: str) -> None
         raise NotResetError(message)
 
 
-def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> UnitRow:
-    """Update a unit, record that its reset is taken up, begin the reset if every host lives, and return the unit's row.
+def begin_reset(
+    catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool
+) -> tuple[UnitRow, bool]:
+    """Update a unit, record that its reset is taken up, and begin the reset if every host lives.
 
     One transaction does so from one reading of the unit's health, so no reset begins without a host that has just died.
     With `force`, the reset begins even if no attempt is left, and further attempts are allowed. Files that the catalog
@@ -140,6 +166,9 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
     A unit that has ended is not reset, nor is one whose generation is later than the given one after the update. If
     none is given, it is the generation before the update. A drain or reset whose time is over ends by its timer
     instead, also with `force`.
+
+    Returns:
+        The row of the unit now, and True if the failed generation is over.
 
     Raises:
         StreamsRuntimeError: the unit no longer exists.
@@ -158,7 +187,7 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
             garbage += advance_unit(connection, facts, now, event)
             row = unit_row(connection, application, unit)
     remove_files(catalog.store, garbage)
-    return row
+    return row, row.generation > failed
 
 
 def _find_unusable_hosts_and_record_moves(

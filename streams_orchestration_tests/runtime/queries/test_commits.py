@@ -129,11 +129,11 @@ def test_a_reset_goes_back_to_the_last_complete_epoch(local: LocalApplication):
 
 
 def test_a_reset_of_an_older_generation_does_nothing(local: LocalApplication):
-    assert reset_unit(local.catalog, local.name, "region-0", generation=1) == 2
+    assert reset_unit(local.catalog, local.name, "region-0", generation=1).generation == 2
     before = content(local)
-    assert reset_unit(local.catalog, local.name, "region-0", generation=1) == 2
+    assert reset_unit(local.catalog, local.name, "region-0", generation=1).generation == 2
     assert content(local) == before
-    assert reset_unit(local.catalog, local.name, "region-0", generation=2) == 3
+    assert reset_unit(local.catalog, local.name, "region-0", generation=2).generation == 3
 
 
 @pytest.mark.slow
@@ -147,7 +147,7 @@ def test_resets_in_a_row_are_limited(local: LocalApplication):
         reset_unit(local.catalog, local.name, "region-0")
     assert unit(local).state == "MAXIMUM_RESET_ATTEMPTS_REACHED"
     assert unit(local).generation == 6
-    assert reset_unit(local.catalog, local.name, "region-0", force=True) == 7
+    assert reset_unit(local.catalog, local.name, "region-0", force=True).generation == 7
     assert (unit(local).state, unit(local).row.attempts, unit(local).row.max_attempts) == ("RESETTING", 6, 10)
     local.trigger()
     local.step(local.programs[0])
@@ -157,7 +157,7 @@ def test_resets_in_a_row_are_limited(local: LocalApplication):
 
 
 def test_a_forced_reset_adds_to_the_limit_only_once_it_is_reached(local: LocalApplication):
-    assert reset_unit(local.catalog, local.name, "region-0", force=True) == 2
+    assert reset_unit(local.catalog, local.name, "region-0", force=True).generation == 2
     assert (unit(local).row.attempts, unit(local).row.max_attempts) == (1, 5)
 
 
@@ -172,7 +172,7 @@ def test_a_complete_epoch_gives_all_attempts_back(local: LocalApplication):
 def test_a_completed_unit_is_not_reset(local: LocalApplication):
     local.run()
     before = content(local)
-    assert reset_unit(local.catalog, local.name, "region-0", force=True) == 1
+    assert reset_unit(local.catalog, local.name, "region-0", force=True).generation == 1
     assert content(local) == before
 
 

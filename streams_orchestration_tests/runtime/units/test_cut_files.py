@@ -174,7 +174,7 @@ def test_a_reset_is_refused_while_the_cut_is_lost_and_done_when_the_file_is_back
         reset_unit(local.catalog, local.name, "region-0")
     assert [(unit.generation, unit.state) for unit in units(local)] == [(1, "PROCESSING")], "what works is left at work"
     kept.rename(path)
-    assert reset_unit(local.catalog, local.name, "region-0") == 2
+    assert reset_unit(local.catalog, local.name, "region-0").generation == 2
 
 
 def test_the_status_shows_that_a_lost_file_of_a_failed_unit_is_back(tmp_path: Path):

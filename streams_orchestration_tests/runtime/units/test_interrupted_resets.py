@@ -13,7 +13,7 @@ import pytest
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import reset as resetting
-from streams_orchestration.runtime.deployment.reset import reset_unit
+from streams_orchestration.runtime.deployment.reset import UnitReset, reset_unit
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.units.watch import advance_units
 from streams_orchestration_tests.combinations import often
@@ -126,7 +126,7 @@ def test_any_number_of_callers_do_one_reset(running: Running):
         actual = list(
             pool.map(lambda _: reset_unit(running.catalog, running.name, "region-0", generation=1), range(16))
         )
-    assert set(actual) == {1}, "its host is not back"
+    assert set(actual) == {UnitReset(1, begun=False)}, "its host is not back"
     assert running.hosts.launched == [0, 0]
     running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
     with ThreadPoolExecutor(8) as pool:
@@ -141,8 +141,8 @@ def test_a_reset_waits_for_a_host_whose_death_nobody_has_recorded(running: Runni
     running.work()
     before = len(running.events)
     running.kill_host()
-    row = resetting.begin_reset(running.catalog, running.name, "region-0", generation=None, force=False)
-    assert (row.state, row.generation) == ("UNHEALTHY", 1)
+    row, begun = resetting.begin_reset(running.catalog, running.name, "region-0", generation=None, force=False)
+    assert (row.state, row.generation, begun) == ("UNHEALTHY", 1, False)
     assert running.events[before:] == ["unhealthy", "taken up"]
 
 
@@ -151,6 +151,6 @@ def test_a_request_finds_that_the_reset_begins_by_itself_and_begins_no_second_on
     running.kill_host()
     reset_unit(running.catalog, running.name, "region-0")
     running.set(tables.host, state="RUNNING", heartbeat_at=time.time())
-    assert reset_unit(running.catalog, running.name, "region-0") == 2
+    assert reset_unit(running.catalog, running.name, "region-0").generation == 2
     assert running.unit.row.attempts == 1
     running.finish()
