@@ -1,4 +1,4 @@
-"""Texts made safe for a terminal: control characters are shown as escapes."""
+"""Texts made safe for a terminal or for UTF-8: the characters that do harm there are shown as escapes."""
 
 from __future__ import annotations
 
@@ -16,3 +16,12 @@ def printable(text: str) -> str:
     'a\\u001b[2Jb\tc\n'
     """
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", _LINE_END.sub("", text))
+
+
+def encodable(text: str) -> str:
+    r"""Return a text with escapes in place of lone surrogates, which UTF-8 does not encode; names of files have them.
+
+    >>> encodable("rows\udcff.csv")
+    'rows\\udcff.csv'
+    """
+    return text.encode(errors="backslashreplace").decode()

@@ -25,6 +25,7 @@ from sqlalchemy.types import (
     TypeEngine,
 )
 
+from streams_orchestration.model.printable import encodable
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 
@@ -39,14 +40,14 @@ class Default:
 
 
 class Reason(TypeDecorator[str]):
-    """The column type of texts of errors; secrets in them are hidden before they are stored."""
+    """The column type of texts of errors; no secrets and no lone surrogates of them are stored."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002  SQLAlchemy's
-        """Return the text to store, with its secrets hidden; None stays None."""
-        return None if value is None else masked(value)
+        """Return the text to store; None stays None."""
+        return None if value is None else encodable(masked(value))
 
     @property
     def python_type(self) -> type[str]:

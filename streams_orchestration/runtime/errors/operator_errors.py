@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from streams_orchestration.model.printable import encodable
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime.errors.errors import StreamsRuntimeError
 
@@ -53,9 +54,11 @@ class OperatorFailure:
         return (self.batch, self.first, self.last) == (before.batch, before.first, before.last)
 
     def __post_init__(self) -> None:
-        """Hide secrets, since the texts go into the catalog and the logs."""
-        object.__setattr__(self, "cause", masked(self.cause))
-        object.__setattr__(self, "values", masked(self.values))
+        """Hide secrets and escape surrogates, since the texts go into the catalog and the logs."""
+        object.__setattr__(self, "cause", encodable(masked(self.cause)))
+        object.__setattr__(self, "values", encodable(masked(self.values)))
+        object.__setattr__(self, "file", encodable(self.file))
+        object.__setattr__(self, "origin", encodable(self.origin))
 
     @property
     def code(self) -> tuple[str, str, str, int]:

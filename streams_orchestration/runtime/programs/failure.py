@@ -6,10 +6,10 @@ host writes it into the row of the PE.
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Literal
 
+from streams_orchestration.model.printable import encodable
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.operators.errors.errors import AbortedError, DataError, RefusedError, StateError
 from streams_orchestration.operators.errors.external_errors import is_outside
@@ -38,35 +38,14 @@ class Failure:
     """The number of the batch that failed; None if the query failed outside of a batch."""
 
     def __post_init__(self) -> None:
-        """Hide secrets, since the message goes into the catalog and the logs."""
-        object.__setattr__(self, "message", masked(self.message))
+        """Hide secrets and escape surrogates, since the message goes into the catalog and the logs."""
+        object.__setattr__(self, "message", encodable(masked(self.message)))
 
     @classmethod
     def of(cls, error: Exception, batch: int | None = None) -> Failure:
         """Return the failure for an exception, with the nature of its cause; `batch` is None outside of a batch."""
         operator = error.failure if isinstance(error, OperatorError) else None
         return cls(explained(error), _nature(error), operator, batch)
-
-    @classmethod
-    def from_json(cls, content: bytes) -> Failure:
-        """Return the failure that `to_json` has written.
-
-        Raises:
-            ValueError: the content does not describe a failure.
-        """
-        try:
-            fields: dict[str, Any] = dict(json.loads(content))
-            if fields["nature"] not in get_args(Nature):
-                raise ValueError(fields["nature"])
-            if fields["operator"] is not None:
-                fields["operator"] = OperatorFailure(**fields["operator"])
-            return cls(**fields)
-        except (TypeError, KeyError) as error:
-            raise ValueError(content) from error
-
-    def to_json(self) -> str:
-        """Return the failure as one JSON value."""
-        return json.dumps(asdict(self))
 
     def __str__(self) -> str:
         return self.message if self.batch is None else f"batch {self.batch}: {self.message}"

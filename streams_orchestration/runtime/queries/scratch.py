@@ -154,8 +154,10 @@ class Scratch:
 
     def record_failure(self, failure: Failure) -> None:
         """Record for the host why the planner gives up. If that cannot be written, only the log has the reason."""
+        from streams_orchestration.runtime.programs.codecs import failure_codec
+
         try:
-            write_whole(self._failure, failure.to_json(), durably=False)
+            write_whole(self._failure, failure_codec.dump_json(failure), durably=False)
         except OSError as error:
             message = "%s cannot be written: %s. Its content was to be: %s"
             log.error(message, self._failure, error.strerror, failure.message)
@@ -167,7 +169,10 @@ class Scratch:
         If the reason cannot be read, the disk is at fault, and a reset may help.
         """
         try:
-            return Failure.from_json(self._failure.read_bytes())
+            content = self._failure.read_bytes()
+            from streams_orchestration.runtime.programs.codecs import failure_codec  # a host starts without pydantic
+
+            return failure_codec.validate_json(content)
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:

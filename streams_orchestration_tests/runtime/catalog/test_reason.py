@@ -1,4 +1,4 @@
-"""The catalog keeps no secret in the reasons of failures."""
+"""The catalog keeps no secret in the reasons of failures, and any name of a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_no_reason_in_the_catalog_shows_a_secret(tmp_path: Path):
     reasons = [tables.host.c.error, tables.host.c.storage_error, tables.pe.c.error, tables.unit.c.cause]
     with Catalog(home).write() as connection:
         for column in reasons:
-            connection.execute(update(column.table).values({column.name: "amqp://me:planted@host is away"}))
+            connection.execute(update(column.table).values({column.name: "amqp://me:planted@host/\udcff is away"}))
     with Catalog(home).read() as connection:
         for column in reasons:
-            assert connection.scalars(select(column)).first() == f"amqp://me:{HIDDEN}@host is away"
+            assert connection.scalars(select(column)).first() == rf"amqp://me:{HIDDEN}@host/\udcff is away"

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
+from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.programs.failure import Failure
 from streams_orchestration.runtime.queries.scratch import Scratch
+from streams_orchestration.runtime.tasks.task_results import give_answer, take_all_answers
 
 
 def test_the_failure_of_a_planner_is_read_whole(tmp_path: Path):
@@ -21,6 +23,17 @@ def test_the_failure_of_a_planner_is_read_whole(tmp_path: Path):
     scratch.record_failure(failure)
     assert scratch.failure == failure
     assert str(failure) == "batch 7: it failed"
+
+
+def test_a_failure_may_name_files_whose_names_are_not_utf_8(tmp_path: Path):
+    name = "rows\udcff.csv"
+    operator = OperatorFailure("Out", name, "ValueError", name, 1, values=name, origin=name)
+    given = TaskResult(0, 0, failure=Failure(f"{name} is damaged", "data", operator))
+    give_answer(str(tmp_path), 3, given)
+    (taken,) = take_all_answers(str(tmp_path), 3)
+    assert taken == given
+    assert taken.failure is not None
+    assert taken.failure.message == r"rows\udcff.csv is damaged"
 
 
 def test_on_a_full_disk_a_planner_leaves_nothing_and_its_log_says_why(
