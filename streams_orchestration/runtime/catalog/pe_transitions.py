@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from sqlalchemy import ColumnElement, Connection, bindparam, case, select, update
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.cause_kinds import PeKind
+from streams_orchestration.runtime.catalog.cause_kinds import CauseKind, PeKind
 from streams_orchestration.runtime.catalog.reading import CatalogRow
-from streams_orchestration.runtime.catalog.rows import PeRow, StoredPosition
+from streams_orchestration.runtime.catalog.rows import PeRow, StoredFailures, StoredPosition
 from streams_orchestration.runtime.catalog.states import PeState
 
 _c, _p, _u = tables.commit, tables.pe, tables.unit
@@ -101,9 +101,18 @@ def report_running(connection: Connection, application: str, pe: int, generation
     connection.execute(_RUNS, {"of": application, "at": pe, "in_generation": generation, "running": generation})
 
 
-def report_failure(
-    connection: Connection, application: str, pe: int, generation: int, columns: Mapping[str, Any]
-) -> None:
+class FailedColumns(TypedDict):
+    """The columns of a PE whose query has failed."""
+
+    error: str
+    permanent: bool
+    kind: CauseKind
+    outside: bool
+    failed_at: float
+    failures: StoredFailures | None
+
+
+def report_failure(connection: Connection, application: str, pe: int, generation: int, columns: FailedColumns) -> None:
     """Record that the query of a PE has failed, unless its unit has another generation or the PE has ended.
 
     Args:
@@ -113,7 +122,9 @@ def report_failure(
         generation: the generation in which the query ran.
         columns: the columns of the PE; see `judge_failure`.
     """
-    connection.execute(_OPEN_PE, {"of": application, "at": pe, "in_generation": generation, **columns})
+    connection.execute(
+        _OPEN_PE, {"of": application, "at": pe, "in_generation": generation, "state": "FAILED", **columns}
+    )
 
 
 def fail_pe_of_sink(connection: Connection, application: str, pe: int, at: float, error: str) -> None:

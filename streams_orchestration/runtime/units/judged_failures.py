@@ -6,9 +6,9 @@ The functions are pure.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from streams_orchestration.runtime.catalog.cause_kinds import CauseKind, FilesKind, NamedKind, PeKind
+from streams_orchestration.runtime.catalog.pe_transitions import FailedColumns
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import StoredFailures
 from streams_orchestration.runtime.errors.operator_errors import OperatorFailure
@@ -30,7 +30,7 @@ class PeBeforeFailure(CatalogRow):
     machine: str | None
 
 
-def judge_failure(failure: Failure, pe: PeBeforeFailure, now: float, *, lost: bool) -> dict[str, Any]:
+def judge_failure(failure: Failure, pe: PeBeforeFailure, now: float, *, lost: bool) -> FailedColumns:
     """Return the columns of a PE whose query has failed.
 
     The failure is permanent if it comes from the data, or if a file is lost that the last cut of the unit needs. It is
@@ -52,8 +52,14 @@ def judge_failure(failure: Failure, pe: PeBeforeFailure, now: float, *, lost: bo
             permanent |= failure.operator.pure and not failure.outside
     if failure.nature == "disk" and pe.machine is not None:
         kind = FilesKind(pe.host, pe.machine)
-    cause = {"error": error, "permanent": permanent, "kind": kind, "outside": failure.outside}
-    return {"state": "FAILED", "failed_at": now, "failures": failures, **cause}
+    return {
+        "error": error,
+        "permanent": permanent,
+        "kind": kind,
+        "outside": failure.outside,
+        "failed_at": now,
+        "failures": failures,
+    }
 
 
 def _count(before: StoredFailures | None, failure: OperatorFailure, now: float) -> StoredFailures:

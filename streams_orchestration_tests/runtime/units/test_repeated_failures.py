@@ -63,7 +63,7 @@ def judged(*failed: tuple[OperatorFailure, float]) -> dict[str, Any]:
     columns: dict[str, Any] = {"failures": None}
     for failure, at in failed:
         pe = PeBeforeFailure(0, 0, columns["failures"], None)
-        columns = judge_failure(Failure("it failed", "unknown", failure), pe, at, lost=False)
+        columns = {**judge_failure(Failure("it failed", "unknown", failure), pe, at, lost=False)}
     return columns
 
 
