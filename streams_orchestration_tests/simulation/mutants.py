@@ -306,7 +306,7 @@ MUTANTS: dict[str, Mutant] = {
         " for address in store.below(f'{data}/{kind}/pe-{pe}')]",
     ),
     "files are swept before a unit is healthy": Mutant(
-        Queries.match,
+        Queries.start_and_stop_queries,
         "if row.final or row.unit_state in HALTED or row.dirty:",
         "if row.final or row.dirty:",
     ),
