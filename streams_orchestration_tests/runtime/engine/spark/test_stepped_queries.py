@@ -161,7 +161,7 @@ def test_a_redeploy_that_is_taken_back_leaves_queries_as_they_were(tmp_path: Pat
     """By hand, or since the plan could not be brought to work within its time."""
     nodes = graph(width=1)
     with application(tmp_path, nodes) as local:
-        run_some(local, 3)
+        run_some(local, 1)
         more = [*nodes, node("More", "FileSink", ["Joined"], None, {"file": "more"})]
         assert redeploy(local, compiled(tmp_path, more)).verdict == "kept"
         stepped = [local.step(program) for program in local.programs for _ in range(2)]
@@ -182,7 +182,7 @@ def test_a_redeploy_that_is_taken_back_leaves_queries_as_they_were(tmp_path: Pat
 
 
 @pytest.mark.deep
-def test_an_error_of_spark_names_operator_place_query_and_batch(tmp_path: Path):
+def test_an_error_of_spark_names_operator_place_and_query(tmp_path: Path):
     nodes = graph(width=1)
     failing = "SELECT v, k AS other FROM Rows WHERE 1 / (v - 60) < 2"
     (joined,) = (each for each in nodes if each["name"] == "Joined")
@@ -192,6 +192,4 @@ def test_an_error_of_spark_names_operator_place_query_and_batch(tmp_path: Path):
     text = str(raised.value)
     (line,) = (at for at, each in enumerate((tmp_path / "queries.yaml").read_text().splitlines(), 1) if failing in each)
     place = re.escape(f"{tmp_path / 'queries.yaml'}:{line}")
-    assert re.match(rf"PE \d+: Joined \({place}, {re.escape(failing)}\), batch \d+: ", text), text
-    assert "DIVIDE_BY_ZERO" in text
-    assert "pe-" in text, "the log"
+    assert re.match(rf"Joined \({place}, {re.escape(failing)}\): \[DIVIDE_BY_ZERO\]", text), text
